@@ -1,0 +1,65 @@
+"""DanceMatch: Shazam for dance.
+
+    import dancematch as dm
+
+    catalogue = dm.open_catalogue("dances.db")
+    catalogue.add("thriller.mp4")
+    for match in catalogue.search("phone.mp4", limit=3):
+        print(f"{match.score:.2f} {match.dance_id} from {match.reference.start:.1f} s")
+
+Importing this imports neither a video library nor torch: whatever needs one loads it when
+it is first called.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dancematch.errors import DanceMatchError
+from dancematch.types import Codebook, Fingerprint, Match, Motion, Skeleton, Span
+
+if TYPE_CHECKING:
+    from dancematch.formats import read as read_motions
+    from dancematch.formats import write as write_motions
+    from dancematch.model.tokeniser import load_model
+    from dancematch.motion import canonicalise, mirror, perturb
+    from dancematch.pipeline.catalogue import Catalogue, open_catalogue
+    from dancematch.pipeline.extract import motions_of
+
+_LAZY = {
+    "Catalogue": ("dancematch.pipeline.catalogue", "Catalogue"),
+    "canonicalise": ("dancematch.motion", "canonicalise"),
+    "load_model": ("dancematch.model.tokeniser", "load_model"),
+    "mirror": ("dancematch.motion", "mirror"),
+    "motions_of": ("dancematch.pipeline.extract", "motions_of"),
+    "open_catalogue": ("dancematch.pipeline.catalogue", "open_catalogue"),
+    "perturb": ("dancematch.motion", "perturb"),
+    "read_motions": ("dancematch.formats", "read"),
+    "write_motions": ("dancematch.formats", "write"),
+}
+
+__all__ = [
+    "Catalogue",
+    "Codebook",
+    "DanceMatchError",
+    "Fingerprint",
+    "Match",
+    "Motion",
+    "Skeleton",
+    "Span",
+    "canonicalise",
+    "load_model",
+    "mirror",
+    "motions_of",
+    "open_catalogue",
+    "perturb",
+    "read_motions",
+    "write_motions",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public function when it is first asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'dancematch' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    return getattr(importlib.import_module(module), attribute)

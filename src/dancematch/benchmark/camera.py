@@ -1,0 +1,93 @@
+"""Where the camera stands, and where a point in the room falls in the picture.
+
+World: metres, y up, z towards a camera at azimuth 0. Camera: x right, y down, z away.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dancematch.errors import InputError
+
+Array = NDArray[np.float64]
+
+_MARGIN_METRES = 0.2  # hair, hands and shoes reach beyond the joints
+_FILLED = 0.94  # share of the picture that a dancer may use
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera on a tripod, aimed at the dancers."""
+
+    azimuth: float = 0.0  # degrees around the dancers; 0 sees a dancer who faces +z from the front
+    height: float = 1.25  # metres
+    distance: float | None = None  # metres; as close as everybody fits if not given
+    focal: float = 1.5  # focal length over picture height
+
+    def __post_init__(self) -> None:
+        if not self.focal > 0 or not (self.distance is None or self.distance > 0):
+            raise InputError(
+                f"a camera needs focal and distance above 0, got {self.focal} and {self.distance}"
+            )
+
+
+@dataclass(frozen=True)
+class View:
+    """A camera that has been aimed: `rotation` turns the world into the camera's axes."""
+
+    rotation: Array  # [3, 3]
+    position: Array  # [3] metres
+    focal: float  # pixels
+    size: tuple[int, int]  # width, height
+
+    def see(self, points: ArrayLike) -> Array:
+        """Turn points into the camera's axes, metres."""
+        return np.asarray((np.asarray(points, dtype=float) - self.position) @ self.rotation.T)
+
+    def project(self, points: ArrayLike) -> Array:
+        """Where the points fall: pixels from the top left corner, [..., 2]."""
+        seen = self.see(points)
+        return seen[..., :2] / seen[..., 2:] * self.focal + np.array(self.size) / 2
+
+    def rays(self, factor: int = 1) -> Array:
+        """Give each pixel's direction in the world, [height, width, 3], of a `factor` times finer picture."""
+        width, height = self.size
+        x = (np.arange(width * factor) + 0.5) / factor - width / 2
+        y = (np.arange(height * factor) + 0.5) / factor - height / 2
+        across, down = np.meshgrid(x, y)
+        return np.stack([across, down, np.full_like(across, self.focal)], axis=-1) @ self.rotation
+
+
+def aim(camera: Camera, points: Sequence[ArrayLike], size: tuple[int, int]) -> View:
+    """Aim at the middle of all points (arrays of [..., 3]; NaN is ignored)."""
+    cloud = np.concatenate([np.asarray(each, dtype=float).reshape(-1, 3) for each in points])
+    cloud = cloud[np.isfinite(cloud).all(axis=1)]
+    if not len(cloud):
+        raise InputError("nothing to look at: no joint is seen in any frame")
+    target = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
+    focal = camera.focal * size[1]
+    distance = camera.distance or 4.0
+    for _ in range(1 if camera.distance else 4):  # the tilt depends on the distance a little
+        view = _look_at(camera, target, distance, (focal, size))
+        if camera.distance is None:
+            distance = max(_fitting_distance(view, cloud, distance), 1.5)
+    return _look_at(camera, target, distance, (focal, size))
+
+
+def _look_at(camera: Camera, target: Array, distance: float, lens: tuple[float, tuple[int, int]]) -> View:
+    angle = np.radians(camera.azimuth)
+    position = target + distance * np.array([np.sin(angle), 0, np.cos(angle)])
+    position[1] = camera.height
+    ahead = (target - position) / np.linalg.norm(target - position)
+    right = np.array([np.cos(angle), 0, -np.sin(angle)])
+    return View(np.stack([right, np.cross(ahead, right), ahead]), position, *lens)
+
+
+def _fitting_distance(view: View, cloud: Array, distance: float) -> float:
+    """Find the nearest that keeps every point in the picture."""
+    seen = view.see(cloud)
+    half = _FILLED * np.array(view.size) / 2
+    needed = (np.abs(seen[:, :2]) + _MARGIN_METRES) * view.focal / half - seen[:, 2:]
+    return float(distance + needed.max())

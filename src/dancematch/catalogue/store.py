@@ -1,0 +1,271 @@
+"""Where fingerprints live: one SQLite file, or any database SQLAlchemy reaches by URL.
+
+Each dance is added or removed in one transaction: kill -9 at any moment loses at most
+the dance being added. Several processes may read while one writes.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError, IntegrityError, NoSuchModuleError, OperationalError
+
+from dancematch.catalogue.schema import VERSION, dances, facts, metadata, tracks
+from dancematch.errors import (
+    CatalogueError,
+    DanceExistsError,
+    MissingExtraError,
+    ModelMismatchError,
+    UnknownDanceError,
+)
+from dancematch.skeletons import BODY15
+from dancematch.types import Fingerprint, FloatArray, Motion
+
+
+@dataclass(frozen=True)
+class Dance:
+    """What the catalogue says of a dance it knows."""
+
+    dance_id: str
+    source: str
+    content_hash: str
+    seconds: float
+    label: str | None = None
+    bank: str | None = None
+    added: str = ""
+    dancers: int = 0
+
+
+@dataclass(frozen=True)
+class StoredTrack:
+    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept."""
+
+    fingerprint: Fingerprint
+    motion: Motion | None = None
+
+
+class Store:
+    """The tables of one catalogue, opened for one model's words."""
+
+    def __init__(self, where: str | Path, model_id: str, *, create: bool = True) -> None:
+        """Open the catalogue at a file's path or a database URL; `create` it if it is not there."""
+        self.where = str(where)
+        self.model_id = model_id
+        if "://" not in self.where and not create and not Path(self.where).is_file():
+            raise CatalogueError(f"there is no catalogue at {self.where}; 'dancematch add' makes one")
+        self._engine = _connect(self.where)
+        with self._transaction(write=True) as connection:
+            self._prepare(connection)
+
+    def _prepare(self, connection: sa.Connection) -> None:
+        """Make the tables in an empty database; in any other, check that they are ours."""
+        existing = set(sa.inspect(connection).get_table_names())
+        if not existing:
+            metadata.create_all(connection)
+            initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0"}
+            connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
+        elif not existing >= set(metadata.tables):
+            raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
+        version = self._fact(connection, "version")
+        if version != str(VERSION):
+            raise CatalogueError(
+                f"{self.where} has catalogue version {version}, this dancematch reads {VERSION}; upgrade it"
+            )
+        stored = self._fact(connection, "model_id")
+        if stored != self.model_id:
+            raise ModelMismatchError(
+                f"{self.where} holds words of the model {stored}, not of {self.model_id}; "
+                f"open it with that model, or add its dances to a new catalogue"
+            )
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
+        """One all-or-nothing piece of work; the database's complaints become ours."""
+        try:
+            with self._engine.execution_options(write=write).begin() as connection:
+                yield connection
+        except IntegrityError:
+            raise
+        except OperationalError as error:
+            raise CatalogueError(f"the catalogue {self.where} cannot be used: {_reason(error)}") from None
+        except DatabaseError as error:
+            raise CatalogueError(
+                f"{self.where} is not a catalogue, or it is damaged: {_reason(error)}"
+            ) from None
+
+    @staticmethod
+    def _fact(connection: sa.Connection, name: str) -> str:
+        value = connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
+        return str(value)
+
+    @property
+    def generation(self) -> int:
+        """Counts the changes: what was derived at another generation is out of date."""
+        with self._transaction() as connection:
+            return int(self._fact(connection, "generation"))
+
+    def _next_generation(self, connection: sa.Connection) -> None:
+        number = int(self._fact(connection, "generation")) + 1
+        connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=str(number)))
+
+    def find_content(self, content_hash: str) -> str | None:
+        """The dance that was made from this very content, if it is here."""
+        with self._transaction() as connection:
+            return connection.execute(
+                sa.select(dances.c.dance_id).where(dances.c.content_hash == content_hash)
+            ).scalar()
+
+    def has(self, dance_id: str) -> bool:
+        """Whether a dance of that name is here."""
+        with self._transaction() as connection:
+            found = connection.execute(sa.select(dances.c.key).where(dances.c.dance_id == dance_id)).first()
+        return found is not None
+
+    def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
+        """Keep a dance; its name and its content must be new."""
+        if any(track.fingerprint.model_id != self.model_id for track in recorded):
+            raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
+        row = {
+            "dance_id": dance.dance_id, "label": dance.label, "bank": dance.bank, "source": dance.source,
+            "content_hash": dance.content_hash, "seconds": dance.seconds,
+            "added": datetime.now(UTC).isoformat(timespec="seconds"),
+        }  # fmt: skip
+        try:
+            with self._transaction(write=True) as connection:
+                key = connection.execute(sa.insert(dances).values(row).returning(dances.c.key)).scalar_one()
+                numbered = enumerate(recorded, start=1)
+                connection.execute(sa.insert(tracks), [_track_row(key, n, track) for n, track in numbered])
+                self._next_generation(connection)
+        except IntegrityError:
+            raise DanceExistsError(
+                f"{self.where} already has a dance named {dance.dance_id!r}, or this very content; "
+                f"choose another name or remove it first"
+            ) from None
+
+    def remove(self, dance_id: str) -> None:
+        """Forget a dance: its words and skeletons go with it."""
+        with self._transaction(write=True) as connection:
+            gone = connection.execute(sa.delete(dances).where(dances.c.dance_id == dance_id)).rowcount
+            if not gone:
+                raise UnknownDanceError(f"{self.where} has no dance named {dance_id!r}")
+            self._next_generation(connection)
+
+    def dances(self) -> list[Dance]:
+        """Every dance, by name."""
+        dancers = sa.func.count(tracks.c.key).label("dancers")
+        wanted = [column for column in dances.c if column.name != "key"]
+        query = sa.select(*wanted, dancers).join(tracks).group_by(dances.c.key).order_by(dances.c.dance_id)
+        with self._transaction() as connection:
+            return [Dance(**row) for row in connection.execute(query).mappings()]
+
+    def fingerprints(self) -> list[tuple[str, Fingerprint]]:
+        """Every track's words with the name of their dance, in order of name and dancer."""
+        wanted = [column for column in tracks.c if column.name not in ("joints", "joint_visibility")]
+        query = (
+            sa.select(dances.c.dance_id, *wanted).join(dances).order_by(dances.c.dance_id, tracks.c.dancer)
+        )
+        with self._transaction() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [(row["dance_id"], self._fingerprint(row)) for row in rows]
+
+    def motions(self, dance_id: str) -> list[Motion]:
+        """The skeletons of a dance, a dancer each; empty if they were not kept."""
+        query = (
+            sa.select(tracks)
+            .join(dances)
+            .where(dances.c.dance_id == dance_id, tracks.c.joints.is_not(None))
+            .order_by(tracks.c.dancer)
+        )
+        with self._transaction() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [_motion(row) for row in rows]
+
+    def _fingerprint(self, row: Any) -> Fingerprint:
+        shape = (-1, row["channels"])
+        try:
+            words = np.frombuffer(row["words"], dtype="<u2").reshape(shape)
+            visibility = _unpacked(row["visibility"], shape)
+        except ValueError:
+            raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
+        return Fingerprint(
+            words, row["vocabulary"], row["seconds_per_word"], self.model_id, row["start"], visibility
+        )
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+
+def _track_row(dance_key: int, dancer: int, track: StoredTrack) -> dict[str, object]:
+    words = track.fingerprint
+    return {
+        "dance": dance_key,
+        "dancer": dancer,
+        "start": words.start,
+        "seconds_per_word": words.seconds_per_word,
+        "channels": words.words.shape[1],
+        "vocabulary": words.vocabulary,
+        "words": words.words.astype("<u2").tobytes(),
+        "visibility": _packed(words.visibility),
+        "fps": track.motion and track.motion.fps,
+        "joints": track.motion and track.motion.joints.astype("<f2").tobytes(),
+        "joint_visibility": track.motion and _packed(track.motion.visibility),
+    }
+
+
+def _packed(visibility: FloatArray) -> bytes:
+    return np.round(visibility * 255).astype(np.uint8).tobytes()
+
+
+def _unpacked(visibility: bytes, shape: tuple[int, ...]) -> FloatArray:
+    return (np.frombuffer(visibility, dtype=np.uint8) / np.float32(255)).astype(np.float32).reshape(shape)
+
+
+def _motion(row: Any) -> Motion:
+    joints = np.frombuffer(row["joints"], dtype="<f2").reshape(-1, len(BODY15.joints), 3)
+    visibility = _unpacked(row["joint_visibility"], joints.shape[:2])
+    return Motion(joints.astype(np.float32), row["fps"], BODY15, visibility, row["start"])
+
+
+def _connect(where: str) -> sa.Engine:
+    url = where if "://" in where else f"sqlite:///{where}"
+    try:
+        engine = sa.create_engine(url)
+    except (NoSuchModuleError, ModuleNotFoundError):
+        raise MissingExtraError(
+            f"no driver for {url.split('://')[0]} is installed; for PostgreSQL: pip install 'dancematch[postgres]'"
+        ) from None
+    except sa.exc.ArgumentError:
+        raise CatalogueError(f"{where} is neither a file's path nor a database URL") from None
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _set_up_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A writer takes its turn at the start: two that both read first could never both go on.
+    writing = connection.get_execution_options().get("write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    # Autocommit on the driver's side: SQLAlchemy's own BEGIN then covers table creation too.
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=WAL",  # readers go on while one process writes
+        "synchronous=FULL",  # what was acknowledged survives a power cut
+        "foreign_keys=ON",
+        "secure_delete=ON",  # a removed dance leaves no bytes in the file
+        "busy_timeout=10000",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _reason(error: DatabaseError) -> str:
+    return str(error.orig).strip().splitlines()[0]

@@ -1,0 +1,81 @@
+"""The command line: each verb a thin shell over a public function, in a file of its own.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 found or done, 1 our error
+in one line, 2 wrong usage, 3 no match.
+"""
+
+import importlib
+import os
+import sys
+from typing import NamedTuple
+
+import click
+
+from dancematch.errors import DanceMatchError
+
+
+class Verb(NamedTuple):
+    """Where a verb lives, and its line in the list: read without importing the verb itself."""
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "demo": Verb("demo", "Render dances, recognise them from video, and write a report."),
+    "add": Verb("add", "Learn dances from videos or motion files."),
+    "search": Verb("search", "Say which known dance a clip is."),
+    "list": Verb("dances", "List the dances a catalogue knows."),
+    "remove": Verb("dances", "Forget a dance."),
+    "extract": Verb("extract", "Turn videos into skeletons."),
+    "info": Verb("info", "Explain a video or motion file."),
+    "train": Verb("train", "Fit a tokeniser on motions of your own."),
+    "eval": Verb("evaluate", "Measure how well dances are found."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a verb only when it is used, so that help comes at once."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Every verb, in the order of a newcomer's needs."""
+        return list(VERBS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """Import the verb's module and take the command from it."""
+        if name not in VERBS:
+            return None
+        module = importlib.import_module(f"dancematch.cli.{VERBS[name].module}")
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dancematch")
+def dancematch() -> None:
+    """Shazam for dance: which known dance is this clip, where in it, and how sure is that?
+
+    \b
+    Example:
+      dancematch demo                            see it work on rendered dances
+      dancematch add dances.db thriller.mp4      learn a dance
+      dancematch search dances.db phone.mp4      recognise it
+    """
+
+
+def main() -> None:
+    """Run the command line; expected errors become one line and exit code 1."""
+    try:
+        dancematch.main(standalone_mode=True)
+    except DanceMatchError as error:
+        click.echo(f"dancematch: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain of it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,76 @@
+"""dancematch add: learn dances."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from dancematch.cli.output import emit_json, json_option, say, share_bar
+from dancematch.errors import InputError
+
+
+@click.command("add")
+@click.argument("catalogue")
+@click.argument("places", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--id", "dance_id", help="The dance's name, for a single file; else the file's own name.")
+@click.option("--label", help="Words to keep with the dances, such as the song.")
+@click.option("--bank", help="The collection that the dances belong to.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
+)
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@json_option
+def add_command(
+    catalogue: str,
+    places: tuple[Path, ...],
+    dance_id: str | None,
+    label: str | None,
+    bank: str | None,
+    jobs: int,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Learn the dances in PLACES (videos, motion files, or folders of them).
+
+    CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
+    already known is skipped, so an interrupted run goes on where it stopped.
+
+    \b
+    Example:
+      dancematch add dances.db thriller.mp4
+      dancematch add dances.db clips/ --label "summer class" --jobs 2
+    """
+    from dancematch.pipeline.catalogue import open_catalogue
+
+    if dance_id and len(places) > 1:
+        raise InputError(f"--id names one dance, but {len(places)} files are given")
+    with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
+        if dance_id:
+            results = iter(
+                [known.add(places[0], dance_id=dance_id, label=label, bank=bank, on_progress=tell)]
+            )
+        else:
+            results = known.add_many(places, label=label, bank=bank, jobs=jobs, on_progress=tell)
+        counts = {"added": 0, "skipped": 0, "failed": 0}
+        for added in results:
+            state = "failed" if added.error else "skipped" if added.skipped else "added"
+            counts[state] += 1
+            if added.error:
+                say(f"{added.path}: {added.error}")
+            elif as_json:
+                emit_json(
+                    {
+                        "dance_id": added.dance_id,
+                        "state": state,
+                        "dancers": added.dancers,
+                        "seconds": added.seconds,
+                    }
+                )
+            elif added.skipped:
+                say(f"{added.path}: skipped, known as {added.dance_id}")
+            else:
+                say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)")
+    say(", ".join(f"{number} {state}" for state, number in counts.items()))
+    if counts["failed"]:
+        sys.exit(1)

@@ -1,0 +1,62 @@
+"""dancematch extract: videos into skeletons."""
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from dancematch.cli.output import emit_json, json_option, say, share_bar
+
+
+@click.command("extract")
+@click.argument("videos", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the .npz files."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
+)
+@click.option(
+    "--weights", type=click.Path(path_type=Path), help="Folder with the pose networks, if you have them."
+)
+@json_option
+def extract_command(
+    videos: tuple[Path, ...], output: Path, jobs: int, weights: Path | None, as_json: bool
+) -> None:
+    """Write the skeletons of every dancer in VIDEOS to OUTPUT, one .npz a video.
+
+    What is there already is not done again: after Ctrl-C, run the same command.
+
+    \b
+    Example:
+      dancematch extract clips/*.mp4 -o skeletons
+    """
+    from dancematch.pipeline.extract import extract
+    from dancematch.pose.blazepose import BlazePose
+
+    failed = 0
+    with share_bar("extracting") as tell:
+        make_estimator = partial(BlazePose, weights_dir=weights)
+        for outcome, target in extract(
+            videos, output, jobs=jobs, make_estimator=make_estimator, on_progress=tell
+        ):
+            if target is None:
+                failed += 1
+                say(f"{outcome.path}: {outcome.error}")
+            elif as_json:
+                seconds = max(motion.span.end for motion in outcome.motions)
+                emit_json(
+                    {
+                        "video": str(outcome.path),
+                        "output": str(target),
+                        "dancers": len(outcome.motions),
+                        "seconds": seconds,
+                    }
+                )
+            else:
+                say(f"{outcome.path} -> {target}: {len(outcome.motions)} dancer(s)")
+    if failed:
+        say(f"{failed} of the videos gave nothing")
+        sys.exit(1)

@@ -1,0 +1,55 @@
+"""What every verb prints with: progress bars, tables and JSON lines."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+from tqdm import tqdm
+
+T = TypeVar("T")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+
+
+def emit_json(value: Any) -> None:
+    """Print a noun, or anything JSON can say, as one line."""
+    is_noun = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    plain = dataclasses.asdict(value) if is_noun else value
+    click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns under headings; numbers are the caller's to format."""
+    lines = [list(headings), *map(list, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+    for line in lines:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal something that is not a result."""
+    tqdm.write(message, file=sys.stderr)
+
+
+@contextmanager
+def share_bar(description: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr that is told the share done, 0..1."""
+    layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    with tqdm(
+        total=1.0, desc=description, bar_format=layout, leave=False, file=sys.stderr, disable=None
+    ) as bar:
+
+        def tell(share: float) -> None:
+            bar.update(max(0.0, min(1.0, share) - bar.n))
+
+        yield tell
+
+
+def counted(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """The items, with a progress bar on stderr that counts them."""
+    bar = tqdm(items, desc=description, total=total, leave=False, file=sys.stderr, disable=None)
+    yield from bar

@@ -1,0 +1,64 @@
+"""dancematch train: fit a tokeniser."""
+
+from pathlib import Path
+
+import click
+
+from dancematch.cli.output import counted, say
+
+
+@click.command("train")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder for the model; must be new.",
+)
+@click.option(
+    "--tokeniser",
+    type=click.Choice(["kmeans"]),
+    default="kmeans",
+    show_default=True,
+    help="What to fit.",
+    expose_value=False,
+)
+@click.option(
+    "--layout", type=click.Choice(["parts7", "whole"]), default="parts7", show_default=True,
+    help="Words for seven body parts, or for the whole body at once.",
+)  # fmt: skip
+@click.option(
+    "--vocabulary", type=click.IntRange(2, 4096), default=256, show_default=True, help="Words a channel."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabulary: int, seed: int) -> None:
+    """Fit a tokeniser on all motion files below FOLDERS and keep it in OUTPUT.
+
+    \b
+    Example:
+      dancematch train --tokeniser kmeans aistpp/ -o my-model
+      dancematch add dances.db clips/ --model my-model
+    """
+    from dancematch.errors import DanceMatchError, ModelError
+    from dancematch.model.tokeniser import save_model
+    from dancematch.training.data import describe_files, motion_files, read_motions
+    from dancematch.training.kmeans import fit_kmeans, pick_background
+
+    if (output / "config.json").exists():
+        raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
+    files = motion_files(folders)
+    motions, used = [], []
+    for path, result in counted(read_motions(files), "reading", total=len(files)):
+        if isinstance(result, DanceMatchError):
+            say(f"left out: {result}")
+            continue
+        motions += result
+        used.append(path)
+    say(f"{len(motions)} motions, {sum(m.seconds for m in motions) / 60:.0f} minutes")
+    model = fit_kmeans(
+        motions, layout=layout, vocabulary=vocabulary, seed=seed, trained_on=describe_files(used),
+        on_part=lambda name: say(f"fitted {name}"),
+    )  # fmt: skip
+    save_model(model, output, pick_background(model, motions, seed=seed))
+    click.echo(f"{output}: {model.model_id}")

@@ -1,0 +1,1 @@
+"""How well dances are found: metrics and protocols."""

@@ -1,0 +1,244 @@
+"""BVH motion capture: any hierarchy whose joint names can be recognised.
+
+Three things a BVH file does not say are inferred. Unit: the one of metres, CMU's 5.6 cm,
+inches, centimetres and millimetres that makes the body between 1.1 and 2.3 m tall, otherwise the
+scale that makes it 1.7 m. Up: y, unless the body stands along z in the mean. A first frame
+that is a calibration pose (arms out or nothing turned, and a leap away from the second frame)
+is dropped, and the motion starts one frame later.
+
+Position channels replace a joint's offset, as in every common reader; where a joint below the
+root has them all zero they are taken as unused. Several ROOTs are several dancers.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import FormatError, InputError
+from dancematch.formats.bvh_names import known_layout, named_skeleton
+from dancematch.formats.files import agreed_rate, as_coordinates, as_rate, read_bytes
+from dancematch.formats.kinematics import Z_UP_TO_Y_UP, euler_matrices, forward
+from dancematch.types import Motion, Skeleton
+
+LABEL = "BVH motion capture"
+EXPLANATION = "the unit is inferred from the body's height; a calibration pose in front is dropped"
+
+Array = NDArray[np.float64]
+
+_UNITS = (1.0, 0.0254 / 0.45, 0.0254, 0.01, 0.001)  # metres each; 0.0564 is what CMU's files use
+_SHORTEST, _TALLEST = 1.1, 2.3
+_HEIGHT = 1.7
+_LEG_AND_TORSO = 0.78  # of the height: hip to knee to ankle, and mid-hip to mid-shoulder
+_CHANNELS = {f"{axis}{kind}" for axis in "XYZ" for kind in ("position", "rotation", "scale")}
+_MAX_JOINTS = 5000
+_MOTION = re.compile(r"^[ \t]*MOTION[ \t]*$", re.MULTILINE)
+_FRAMES = re.compile(r"\s*Frames:\s*(\d{1,12})\s+Frame Time:\s*(\S+)", re.IGNORECASE)
+
+
+@dataclass
+class _Joint:
+    name: str
+    parent: int
+    offset: tuple[float, ...] = (0.0, 0.0, 0.0)
+    channels: list[str] = field(default_factory=list)
+    first: int = 0  # column of its first channel
+
+
+def read(path: Path, fps: float | None = None) -> list[Motion]:
+    """Every dancer of the file."""
+    text = read_bytes(path).decode("utf-8-sig", errors="replace")
+    header, *motion = _MOTION.split(text.replace("\r\n", "\n").replace("\r", "\n"), maxsplit=1)
+    if "HIERARCHY" not in header or not motion:
+        raise FormatError(f"{path} is not a BVH file: it lacks a HIERARCHY or a MOTION section")
+    joints = _parse_hierarchy(header)
+    rate, values = _parse_motion(motion[0], sum(len(joint.channels) for joint in joints))
+    rate = agreed_rate(rate, fps)
+    roots = [place for place, joint in enumerate(joints) if joint.parent < 0]
+    return [
+        _motion(joints[first:last], first, values, rate)
+        for first, last in zip(roots, [*roots[1:], len(joints)], strict=True)
+    ]
+
+
+def _parse_hierarchy(header: str) -> list[_Joint]:
+    """List the joints in file order. By lines, not words: 3ds Max puts spaces into names."""
+    joints: list[_Joint] = []
+    open_blocks: list[int | None] = []  # the joint of each open brace; None for an end site
+    upcoming: int | None = None
+    columns = 0
+    for line in header.replace("{", "\n{\n").replace("}", "\n}\n").splitlines():
+        word, _, rest = line.strip().replace("\t", " ").partition(" ")
+        match word.upper():
+            case "ROOT" | "JOINT":
+                parent = next((b for b in reversed(open_blocks) if b is not None), -1)
+                upcoming = len(joints)
+                joints.append(_Joint(rest.strip() or f"joint{upcoming}", parent))
+            case "END":
+                upcoming = None
+            case "{":
+                open_blocks.append(upcoming)
+            case "}" if open_blocks:
+                open_blocks.pop()
+            case "OFFSET" if open_blocks and open_blocks[-1] is not None:
+                joints[open_blocks[-1]].offset = _offset(rest)
+            case "CHANNELS" if open_blocks and open_blocks[-1] is not None:
+                joint = joints[open_blocks[-1]]
+                joint.channels, joint.first = _channels(rest), columns
+                columns += len(joint.channels)
+            case "" | "HIERARCHY" | "OFFSET":
+                pass
+            case _:
+                raise InputError(f"the BVH hierarchy has an unexpected line {line.strip()[:40]!r}")
+    if open_blocks or not 0 < len(joints) <= _MAX_JOINTS:
+        raise InputError(
+            f"the BVH hierarchy is damaged: {len(joints)} joints, {len(open_blocks)} open braces"
+        )
+    return joints
+
+
+def _offset(text: str) -> tuple[float, ...]:
+    values = _numbers(text)
+    if len(values) != 3:
+        raise InputError(f"a BVH offset has three numbers, got {text.strip()[:40]!r}")
+    return tuple(as_coordinates(values))
+
+
+def _channels(text: str) -> list[str]:
+    count, *names = text.split() or [""]
+    known = {name.lower(): name for name in _CHANNELS}
+    if count != str(len(names)) or not all(name.lower() in known for name in names):
+        raise InputError(f"the BVH channels {text.strip()[:60]!r} cannot be understood")
+    return [known[name.lower()] for name in names]
+
+
+def _numbers(text: str) -> Array:
+    try:
+        values = np.array(text.split(), dtype=np.float64)
+    except ValueError:
+        raise InputError("a number was expected where the BVH file has something else") from None
+    if not np.isfinite(values).all():
+        raise InputError("the BVH file holds numbers that are not finite")
+    return values
+
+
+def _parse_motion(text: str, width: int) -> tuple[float, Array]:
+    """Frame rate and channel values [frames, channels]."""
+    announced = _FRAMES.match(text)
+    if announced is None or int(announced[1]) == 0:
+        raise InputError("after MOTION, 'Frames:' of 1 or more and 'Frame Time:' were expected")
+    frames, period = int(announced[1]), announced[2]
+    values = _numbers(text[announced.end() :])
+    needed = frames * width
+    if needed == 0 or len(values) < needed:
+        raise InputError(
+            f"{frames} frames of {width} numbers were announced, but {len(values)} numbers follow"
+        )
+    return _rate(period), values[:needed].reshape(frames, width)
+
+
+def _rate(period: str) -> float:
+    """Frames a second; a whole number where the period is one, cut off after some digits."""
+    seconds = _numbers(period)
+    if len(seconds) != 1 or seconds[0] <= 0:
+        raise InputError(f"the frame time must be one number of seconds above 0, got {period[:40]!r}")
+    rate = as_rate(1 / seconds[0])
+    precision = 10.0 ** -max(4, len(period.partition(".")[2]))
+    whole = round(rate)
+    return float(whole) if whole and abs(1 / whole - seconds[0]) <= precision else rate
+
+
+def _motion(joints: list[_Joint], base: int, values: Array, rate: float) -> Motion:
+    """One dancer: the joints of one root, which stand at `base` in the file."""
+    parents = [max(joint.parent - base, -1) for joint in joints]
+    skeleton = named_skeleton([joint.name for joint in joints], parents)
+    offsets = np.stack([_places(joint, values) for joint in joints], axis=1)
+    turns = np.stack([_turns(joint, values) for joint in joints], axis=1)
+    joints_over_time = forward(parents, offsets, turns)
+    scale = _metres_per_unit(joints_over_time, skeleton)
+    places = _upright(as_coordinates(joints_over_time, scale), skeleton)
+    skipped = int(_starts_with_calibration(places, skeleton, turns))
+    layout = known_layout(skeleton)
+    order = [skeleton.joints.index(name) for name in layout.joints]
+    return Motion(places[skipped:, order].astype(np.float32), rate, layout, start=skipped / rate)
+
+
+def _places(joint: _Joint, values: Array) -> Array:
+    """Where the joint sits in its parent's frame [frames, 3]."""
+    places = np.tile(np.array(joint.offset), (len(values), 1))
+    columns = {
+        "XYZ".index(name[0]): values[:, joint.first + column]
+        for column, name in enumerate(joint.channels)
+        if name.endswith("position")
+    }
+    if joint.parent < 0 or any(moved.any() for moved in columns.values()):
+        for axis, moved in columns.items():
+            places[:, axis] = moved
+    return as_coordinates(places)
+
+
+def _turns(joint: _Joint, values: Array) -> Array:
+    columns = [c for c, name in enumerate(joint.channels) if name.endswith("rotation")]
+    axes = "".join(joint.channels[column][0] for column in columns)
+    angles = np.radians(values[:, [joint.first + column for column in columns]])
+    return euler_matrices(angles, axes)
+
+
+def _pair(skeleton: Skeleton, part: str) -> list[int]:
+    names = (f"left_{part}", f"right_{part}")
+    if not set(names) <= set(skeleton.joints):
+        raise InputError(f"no joint of the BVH file was recognised as the {part}: {skeleton.joints[:30]}")
+    return [skeleton.joints.index(name) for name in names]
+
+
+def _length(bones: Array) -> float:
+    return float(np.median(np.linalg.norm(bones, axis=-1)))
+
+
+def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
+    """Return the unit that makes the body as tall as people are."""
+    some = places[:: max(1, len(places) // 200)]
+    parts = ("shoulder", "hip", "knee", "ankle")
+    shoulder, hip, knee, ankle = (some[:, _pair(skeleton, part)] for part in parts)
+    torso = _length(shoulder.mean(axis=1) - hip.mean(axis=1))
+    height = (_length(hip - knee) + _length(knee - ankle) + torso) / _LEG_AND_TORSO
+    if height < 1e-6:
+        raise InputError("all joints of the BVH file lie in one place")
+    fitting = [unit for unit in _UNITS if _SHORTEST < height * unit < _TALLEST]
+    return fitting[0] if fitting else _HEIGHT / height
+
+
+def _upright(places: Array, skeleton: Skeleton) -> Array:
+    """Turn a body that stands along z so that it stands along y."""
+    ankles, shoulders = (places[:, _pair(skeleton, part)].mean(axis=(0, 1)) for part in ("ankle", "shoulder"))
+    body = shoulders - ankles
+    along = body / max(float(np.linalg.norm(body)), 1e-9)
+    return places @ Z_UP_TO_Y_UP.T if along[2] > 0.9 and abs(along[1]) < 0.3 else places
+
+
+def _starts_with_calibration(places: Array, skeleton: Skeleton, turns: Array) -> bool:
+    """Whether frame 0 is a pose for the rig and not of the dance."""
+    if len(places) < 4:
+        return False
+    body = places - places[:, :1]
+    steps = np.linalg.norm(np.diff(body, axis=0), axis=-1).max(axis=1)
+    if steps[0] < 5 * np.median(steps[1:]) + 0.02:
+        return False
+    unturned = np.allclose(turns[0], np.eye(3), atol=1e-4)
+    return bool(unturned or _arms_out(places[0], skeleton))
+
+
+def _arms_out(pose: Array, skeleton: Skeleton) -> bool:
+    """Whether both arms are straight, level and opposite."""
+    names = [f"{side}_{part}" for side in ("left", "right") for part in ("shoulder", "elbow", "wrist")]
+    if not set(names) <= set(skeleton.joints):
+        return False
+    points = pose[[skeleton.joints.index(name) for name in names]].reshape(2, 3, 3)
+    bones = np.diff(points, axis=1)
+    bones /= np.maximum(np.linalg.norm(bones, axis=-1, keepdims=True), 1e-9)
+    left, right = bones
+    straight = min(left[0] @ left[1], right[0] @ right[1]) > 0.85
+    level = np.abs(bones[..., 1]).max() < 0.5
+    return bool(straight and level and left[0] @ right[0] < -0.8)

@@ -1,0 +1,124 @@
+"""COCO keypoint JSON: annotations (images + annotations) or a detector's list of results.
+
+Seventeen keypoints a person in picture coordinates: see `planar` for what that means in
+metres. People are told apart by `track_id` (or AlphaPose's `idx`), otherwise by nearness.
+"""
+
+import math
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import InputError
+from dancematch.formats.files import read_json, require_plausible_frames
+from dancematch.formats.planar import Track, link, to_motions
+from dancematch.skeletons import COCO17
+from dancematch.types import Motion
+
+LABEL = "COCO keypoints"
+EXPLANATION = "flat, scaled so that the torso is 0.5 m; 30 frames a second unless told otherwise"
+_PERSON = ("track_id", "idx")
+
+
+def is_coco(content: Any) -> bool:
+    """Whether a JSON content has the shape of annotations or of results."""
+    if isinstance(content, dict):
+        return "annotations" in content
+    return isinstance(content, list) and bool(content) and _is_result(content[0])
+
+
+def _is_result(entry: Any) -> bool:
+    return isinstance(entry, dict) and "image_id" in entry and "keypoints" in entry
+
+
+def read(path: Path, fps: float | None = None) -> list[Motion]:
+    """Everybody in the pictures, which are taken as the frames of one clip in order."""
+    rate = fps or 30.0
+    content = read_json(path)
+    annotated = isinstance(content, dict)
+    entries = content.get("annotations") if annotated else content
+    if not isinstance(entries, list):
+        raise InputError("COCO annotations must be a list")
+    people = [entry for entry in entries if _is_result(entry)]
+    if not people:
+        raise InputError("no annotation has an image_id and keypoints")
+    numbers = _frame_numbers([_key(p["image_id"]) for p in people], content if annotated else {})
+    placed = [(numbers[_key(p["image_id"])], p, _points(p["keypoints"], annotated)) for p in people]
+    return to_motions(_tracks(placed, rate), COCO17, rate)
+
+
+def _key(image_id: Any) -> int | str:
+    if isinstance(image_id, int | str):
+        return image_id
+    raise InputError(f"an image_id must be a number or a name, got {str(image_id)[:40]}")
+
+
+def _natural(name: Any) -> list[Any]:
+    """Return a sorting key that puts frame 9 before frame 10."""
+    return [
+        (int(part[:18]), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(name))
+    ]
+
+
+def _frame_numbers(used: list[int | str], content: dict[str, Any]) -> dict[int | str, int]:
+    """Which frame each picture is: by file name where pictures are listed, otherwise by number."""
+    listed = content.get("images")
+    if isinstance(listed, list) and listed:
+        images = [image for image in listed if isinstance(image, dict) and "id" in image]
+        images.sort(key=lambda image: _natural(image.get("file_name", image["id"])))
+        found = {_key(image["id"]): number for number, image in enumerate(images)}
+        if not set(used) <= found.keys():
+            raise InputError("an annotation belongs to an image that is not listed")
+        return found
+    names = sorted(set(used), key=_natural)
+    numbers = [_last_number(name) for name in names]
+    if None in numbers or len(set(numbers)) < len(numbers):
+        return {name: place for place, name in enumerate(names)}
+    return _evenly(dict(zip(names, numbers, strict=True)))  # type: ignore[arg-type]
+
+
+def _last_number(name: int | str) -> int | None:
+    digits = re.findall(r"\d{1,18}", str(name))
+    return int(digits[-1]) if digits else None
+
+
+def _evenly(numbers: dict[int | str, int]) -> dict[int | str, int]:
+    """Frame numbers from 0 in steps of one, with gaps where pictures without people are left out."""
+    first = min(numbers.values())
+    step = math.gcd(*(number - first for number in numbers.values())) or 1
+    frames = {name: (number - first) // step for name, number in numbers.items()}
+    require_plausible_frames(max(frames.values()) + 1, len(frames))
+    return frames
+
+
+def _tracks(placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: float) -> list[Track]:
+    label = next((name for name in _PERSON if all(name in person for _, person, _ in placed)), None)
+    if label is None:
+        frames: list[list[NDArray[np.float64]]] = [[] for _ in range(max(p[0] for p in placed) + 1)]
+        for number, _, points in placed:
+            frames[number].append(points)
+        return link(frames, COCO17, fps)
+    tracks: dict[str, Track] = defaultdict(Track)
+    for number, person, points in placed:
+        if np.isfinite(points[:, 0]).any():
+            tracks[str(person[label])].frames[number] = points
+    return list(tracks.values())
+
+
+def _points(keypoints: Any, annotated: bool) -> NDArray[np.float64]:
+    """[17, 4] of x, y, 0 and confidence; NaN where nothing is marked.
+
+    Annotators mark a point 0 absent, 1 hidden, 2 visible; detectors give a score.
+    """
+    values = np.array(keypoints, dtype=np.float64)
+    if values.shape != (51,):
+        raise InputError(f"17 keypoints of 3 numbers were expected, got {values.size} numbers")
+    rows = values.reshape(17, 3)
+    confidence = rows[:, 2] / 2 if annotated and set(rows[:, 2]) <= {0.0, 1.0, 2.0} else rows[:, 2]
+    points = np.column_stack([rows[:, :2], np.zeros(17), confidence])
+    points[~(confidence > 0)] = np.nan
+    return points

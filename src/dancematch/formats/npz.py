@@ -1,0 +1,122 @@
+"""Our own .npz: any number of dancers, any joint layout, nothing lost and nothing pickled.
+
+Members: `metadata`, a JSON text with the format number, each dancer's rate, start and
+skeleton in full, and a free `source` dictionary; and `joints_N` and `visibility_N` as
+float32 for dancer N, counted from 0.
+"""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancematch.errors import FormatError, InputError
+from dancematch.formats.archive import Archive
+from dancematch.formats.files import agreed_rate, write_bytes
+from dancematch.types import Motion, Skeleton
+
+LABEL = "DanceMatch motion"
+EXPLANATION = "our own format: nothing is converted or guessed"
+FORMAT = "dancematch-motion"
+VERSION = 1
+
+Source = Mapping[str, str | int | float]
+
+
+def write(
+    path: str | Path,
+    motions: Sequence[Motion],
+    *,
+    source: Source | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Keep `motions` and a few words or numbers on where they come from in one file."""
+    if not motions:
+        raise InputError(f"{path} was not written: there is no motion to write")
+    metadata = {
+        "format": FORMAT,
+        "version": VERSION,
+        "dancers": [_described(motion) for motion in motions],
+        "source": dict(source or {}),
+    }
+    arrays: dict[str, Any] = {"metadata": np.array(json.dumps(metadata))}
+    for number, motion in enumerate(motions):
+        arrays[f"joints_{number}"] = motion.joints
+        arrays[f"visibility_{number}"] = motion.visibility
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    write_bytes(Path(path), buffer.getvalue(), overwrite=overwrite)
+
+
+def _described(motion: Motion) -> dict[str, Any]:
+    skeleton = motion.skeleton
+    return {
+        "fps": motion.fps,
+        "start": motion.start,
+        "skeleton": {
+            "name": skeleton.name,
+            "joints": skeleton.joints,
+            "parents": skeleton.parents,
+            "mirror": skeleton.mirror,
+        },
+    }
+
+
+def read(path: Path, fps: float | None = None) -> list[Motion]:
+    """Every dancer of the file, as written."""
+    archive = Archive(path)
+    dancers = _metadata(path, archive)["dancers"]
+    if not isinstance(dancers, list) or not dancers:
+        raise FormatError(f"{path} holds no dancer")
+    return [_motion(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
+
+
+def read_source(path: str | Path) -> dict[str, str | int | float]:
+    """Return the free `source` dictionary that was given when the file was written."""
+    path = Path(path)
+    return dict(_metadata(path, Archive(path))["source"])
+
+
+def _motion(archive: Archive, number: int, dancer: dict[str, Any], fps: float | None) -> Motion:
+    try:
+        layout = dancer["skeleton"]
+        skeleton = Skeleton(
+            str(layout["name"]),
+            tuple(map(str, layout["joints"])),
+            tuple(map(int, layout["parents"])),
+            tuple(map(int, layout["mirror"])),
+        )
+        rate, start = float(dancer["fps"]), float(dancer["start"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError(f"the description of dancer {number} is damaged") from None
+    arrays = archive.arrays([f"joints_{number}", f"visibility_{number}"])
+    joints, visibility = arrays.values()
+    if joints.dtype != np.float32 or visibility.dtype != np.float32:
+        raise InputError(f"the arrays of dancer {number} must be float32")
+    return Motion(joints, agreed_rate(rate, fps), skeleton, visibility, start)
+
+
+def is_own(archive: Archive) -> bool:
+    """Whether an archive is of this format, of whatever version."""
+    return "metadata" in archive.names
+
+
+def _metadata(path: Path, archive: Archive) -> dict[str, Any]:
+    """Return the metadata, once its format number is one we know."""
+    try:
+        found = json.loads(str(archive.array("metadata")[()]))
+        ours, version = found["format"] == FORMAT, int(found["version"])
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        raise FormatError(f"{path}: the metadata are damaged") from None
+    if not ours:
+        raise FormatError(f"{path} is not a {LABEL} file")
+    if version > VERSION:
+        raise FormatError(
+            f"{path} has format number {version}, this version reads up to {VERSION}: update dancematch"
+        )
+    if not isinstance(found.get("source"), dict) or "dancers" not in found:
+        raise FormatError(f"{path}: the metadata are damaged")
+    return dict(found)

@@ -1,0 +1,105 @@
+"""OpenPose: one JSON file a frame (`name_000000000000_keypoints.json`), read as a sequence.
+
+BODY_25 and COCO-18 keypoints, in the picture (`pose_keypoints_2d`) or in space
+(`pose_keypoints_3d`). Either way the unit is not metres: see `planar`.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import FormatError, InputError
+from dancematch.formats.files import read_json, require_plausible_frames
+from dancematch.formats.planar import link, to_motions
+from dancematch.skeletons import OPENPOSE25
+from dancematch.types import Motion
+
+LABEL = "OpenPose keypoints"
+EXPLANATION = (
+    "scaled so that the torso is 0.5 m; flat where the file is; 30 frames a second unless told otherwise"
+)
+_FRAME_FILE = re.compile(r"(.*?)_?(\d{1,18})_keypoints\.json")
+_COCO18 = """nose neck right_shoulder right_elbow right_wrist left_shoulder left_elbow left_wrist
+    right_hip right_knee right_ankle left_hip left_knee left_ankle right_eye left_eye right_ear left_ear"""
+_LAYOUTS = {25: list(range(25)), 18: [OPENPOSE25.index(joint) for joint in _COCO18.split()]}
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder holds OpenPose frames."""
+    return path.is_dir() and any(path.glob("*_keypoints.json"))
+
+
+def is_openpose(content: Any) -> bool:
+    """Whether a JSON content is a frame of OpenPose, or a list of frames."""
+    first = content[0] if isinstance(content, list) and content else content
+    return isinstance(first, dict) and "people" in first
+
+
+def read(path: Path, fps: float | None = None) -> list[Motion]:
+    """Everybody in the sequence that `path` (its folder, or any one file of it) belongs to."""
+    rate = fps or 30.0
+    frames = [_people(frame) for frame in _frames(path)]
+    return to_motions(link(frames, OPENPOSE25, rate), OPENPOSE25, rate)
+
+
+def _frames(path: Path) -> list[Any]:
+    """Return the content of each frame in order; missing frames are empty."""
+    if path.is_dir():
+        return _sequence(path, _only_name(path))
+    named = _FRAME_FILE.fullmatch(path.name)
+    if named is not None and path.exists():
+        return _sequence(path.parent, named[1])
+    content = read_json(path)
+    return content if isinstance(content, list) else [content]
+
+
+def _only_name(folder: Path) -> str:
+    names = {found[1] for file in folder.iterdir() if (found := _FRAME_FILE.fullmatch(file.name))}
+    if len(names) == 1:
+        return names.pop()
+    if not names:
+        raise FormatError(f"{folder} is a folder without OpenPose frames (*_keypoints.json)")
+    raise InputError(
+        f"{folder} holds several sequences ({', '.join(sorted(names)[:3])}, ...): name a file of one"
+    )
+
+
+def _sequence(folder: Path, name: str) -> list[Any]:
+    files: dict[int, Path] = {}
+    for file in sorted(folder.iterdir()):
+        found = _FRAME_FILE.fullmatch(file.name)
+        if found is not None and found[1] == name:
+            files[int(found[2])] = file
+    first, last = min(files), max(files)
+    require_plausible_frames(last - first + 1, len(files))
+    return [read_json(files[n]) if n in files else {"people": []} for n in range(first, last + 1)]
+
+
+def _people(frame: Any) -> list[NDArray[np.float64]]:
+    people = frame.get("people") if isinstance(frame, dict) else None
+    if not isinstance(people, list):
+        raise InputError("a frame of OpenPose has a list of 'people'")
+    return [_points(person) for person in people]
+
+
+def _points(person: Any) -> NDArray[np.float64]:
+    """[25, 4] of x, y, z and confidence; NaN where OpenPose is not confident at all."""
+    if not isinstance(person, dict):
+        raise InputError("a person of OpenPose is an object with 'pose_keypoints_2d'")
+    flat, deep = person.get("pose_keypoints_2d") or [], person.get("pose_keypoints_3d") or []
+    width, numbers = (4, deep) if deep else (3, flat)
+    values = np.array(numbers, dtype=np.float64)
+    points = np.full((25, 4), np.nan)
+    if values.size == 0:
+        return points
+    order = _LAYOUTS.get(values.size // width)
+    if order is None or values.ndim != 1 or values.size % width:
+        raise InputError(f"25 or 18 keypoints of {width} numbers were expected, got {values.size} numbers")
+    rows = values.reshape(-1, width)
+    points[order, : width - 1], points[order, 3] = rows[:, :-1], rows[:, -1]
+    points[order, 2] = points[order, 2] if width == 4 else 0
+    points[~(points[:, 3] > 0)] = np.nan
+    return points

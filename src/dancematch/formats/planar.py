@@ -1,0 +1,122 @@
+"""Keypoints in picture coordinates -> metres, and people linked from frame to frame.
+
+A flat picture has no metres. The torso (mid-shoulder to mid-hip) is taken to be half a
+metre in the median frame, y is turned up, and depth is zero: enough to compare the movement
+as the camera saw it, and no more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import InputError
+from dancematch.formats.files import as_coordinates
+from dancematch.types import Motion, Skeleton
+
+Array = NDArray[np.float64]
+
+TORSO = 0.5
+_SHOULDERS = 0.36  # metres; the measure where no frame shows shoulders and hips together
+_GAP_SECONDS = 0.5  # a person unseen for longer comes back as another one
+_REACH = 1.0  # torsos that a centre may move between two frames and still be the same person
+
+
+@dataclass
+class Track:
+    """One person's keypoints by frame number: [joints, 4] of x, y, z and confidence, unseen = NaN, 0."""
+
+    frames: dict[int, Array] = field(default_factory=dict)
+
+    @property
+    def last(self) -> int:
+        """The latest frame that shows the person."""
+        return max(self.frames)
+
+
+def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[Track]:
+    """Say who is who: each person continues the nearest track of the frames just before.
+
+    Greedy on the distance of centres in torsos, the closest pair first. `frames` holds,
+    for each frame, the people in it.
+    """
+    tracks: list[Track] = []
+    live: list[Track] = []
+    for number, people in enumerate(frames):
+        live = [track for track in live if number - track.last <= max(1, _GAP_SECONDS * fps)]
+        seen = [person for person in people if np.isfinite(person[:, 0]).any()]
+        for place, track in _pairs(seen, live, skeleton):
+            track.frames[number] = seen[place]
+            seen[place] = np.empty(0)
+        fresh = [Track({number: person}) for person in seen if person.size]
+        tracks += fresh
+        live += fresh
+    return tracks
+
+
+def _pairs(people: list[Array], live: list[Track], skeleton: Skeleton) -> list[tuple[int, Track]]:
+    """Who continues which track, each once."""
+    if not people or not live:
+        return []
+    before = [track.frames[track.last] for track in live]
+    centres, old = (np.array([_centre(p, skeleton) for p in group]) for group in (people, before))
+    sizes = np.array([_size(person) for person in before])
+    distance = np.linalg.norm(centres[:, None] - old[None], axis=-1) / sizes
+    pairs = []
+    for flat in np.argsort(distance, axis=None, kind="stable"):
+        place, track = np.unravel_index(flat, distance.shape)
+        if distance[place, track] <= _REACH:
+            pairs.append((int(place), live[track]))
+            distance[place, :], distance[:, track] = np.inf, np.inf
+    return pairs
+
+
+def _centre(person: Array, skeleton: Skeleton) -> Array:
+    """Return the middle of the torso, or of whatever is seen."""
+    torso = person[_places(skeleton, "shoulder", "hip"), :2]
+    seen = torso if np.isfinite(torso).any() else person[:, :2]
+    centre: Array = seen[np.isfinite(seen[:, 0])].mean(axis=0)
+    return centre
+
+
+def _size(person: Array) -> float:
+    """About a torso in the picture's unit: a third of the person's extent."""
+    seen = person[np.isfinite(person[:, 0]), :2]
+    return max(float(np.ptp(seen, axis=0).max()) / 3, 1e-6)
+
+
+def _places(skeleton: Skeleton, *parts: str) -> list[int]:
+    return [skeleton.index(f"{side}_{part}") for part in parts for side in ("left", "right")]
+
+
+def to_motions(tracks: Sequence[Track], skeleton: Skeleton, fps: float) -> list[Motion]:
+    """Each track as a motion in metres, whoever is seen in most frames first."""
+    if not tracks:
+        raise InputError("nobody is seen in any frame")
+    ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
+    return [_to_motion(track, skeleton, fps) for track in ordered]
+
+
+def _to_motion(track: Track, skeleton: Skeleton, fps: float) -> Motion:
+    first, last = min(track.frames), track.last
+    points = np.full((last - first + 1, len(skeleton.joints), 4), np.nan)
+    for number, person in track.frames.items():
+        points[number - first] = person
+    as_coordinates(points[..., :3])  # before anything is computed from damaged numbers
+    joints = points[..., :3] * _metres_per_unit(points, skeleton) * (1, -1, -1)
+    seen = np.isfinite(joints).all(axis=2)
+    visibility = np.where(seen, np.clip(points[..., 3], 0, 1), 0)
+    return Motion(as_coordinates(joints).astype(np.float32), fps, skeleton, visibility, first / fps)
+
+
+def _metres_per_unit(points: Array, skeleton: Skeleton) -> float:
+    shoulders, hips = (points[:, _places(skeleton, part), :3] for part in ("shoulder", "hip"))
+    torso = np.linalg.norm(shoulders.mean(axis=1) - hips.mean(axis=1), axis=-1)
+    if (torso > 1e-6).any():
+        return TORSO / float(np.median(torso[torso > 1e-6]))
+    width = np.linalg.norm(shoulders[:, 0] - shoulders[:, 1], axis=-1)
+    if (width > 1e-6).any():
+        # Seen from the side the shoulders look narrow, so the widest frame is the measure.
+        return _SHOULDERS / float(np.nanmax(width))
+    raise InputError("no frame shows both shoulders of a dancer, so there is no measure of size")

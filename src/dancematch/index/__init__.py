@@ -1,0 +1,1 @@
+"""Fingerprint -> Match: which known dance, where in it, and how sure."""

@@ -1,0 +1,1 @@
+"""Motion -> Fingerprint: putting motion into words."""

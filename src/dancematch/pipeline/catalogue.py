@@ -1,0 +1,211 @@
+"""A catalogue of known dances that takes and finds whole files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
+from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.engine import LIMIT, Engine, Query
+from dancematch.model.tokeniser import load_background, load_model
+from dancematch.motion import mirror, to_body15
+from dancematch.pipeline.extract import (
+    MakeEstimator,
+    Progress,
+    clips_in,
+    content_hash,
+    default_estimator,
+    motions_of_many,
+)
+from dancematch.types import Match, Motion
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of a file that was to be added."""
+
+    path: Path
+    dance_id: str | None = None
+    skipped: bool = False  # the very content was there already, under this name
+    dancers: int = 0
+    seconds: float = 0.0
+    error: DanceMatchError | None = None
+
+
+def open_catalogue(where: str | Path, *, model: str | Path | None = None, create: bool = True) -> "Catalogue":
+    """Open the catalogue at a file's path or database URL; `create` it if it is not there."""
+    return Catalogue(where, model=model, create=create)
+
+
+class Catalogue:
+    """Known dances: add to them, search them."""
+
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        model: str | Path | None = None,
+        create: bool = True,
+        make_estimator: MakeEstimator = default_estimator,
+    ) -> None:
+        self.tokeniser = load_model(model)
+        self._background = load_background(self.tokeniser, model)
+        self._store = Store(where, self.tokeniser.model_id, create=create)
+        self._make_estimator = make_estimator
+        self._engine: tuple[int, Engine] | None = None  # with the generation it was built at
+
+    def add(
+        self,
+        path: str | Path,
+        *,
+        dance_id: str | None = None,
+        label: str | None = None,
+        bank: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> Added:
+        """Learn a dance from a video or motion file; the file's name is its id unless one is given.
+
+        The same content is not added twice, whatever its name.
+        """
+        path = Path(path)
+        names = {path: dance_id or path.stem}
+        (added,) = self._add_named(names, label=label, bank=bank, jobs=1, on_progress=on_progress)
+        if added.error is not None:
+            raise added.error
+        return added
+
+    def add_many(
+        self,
+        places: Sequence[str | Path],
+        *,
+        label: str | None = None,
+        bank: str | None = None,
+        jobs: int = 1,
+        on_progress: Progress | None = None,
+    ) -> Iterator[Added]:
+        """Learn every clip in the files and folders named, telling of each; a bad one spoils nothing else."""
+        names = {clip: clip.stem for clip in clips_in(places)}
+        yield from self._add_named(names, label=label, bank=bank, jobs=jobs, on_progress=on_progress)
+
+    def _add_named(
+        self,
+        names: dict[Path, str],
+        *,
+        label: str | None,
+        bank: str | None,
+        jobs: int,
+        on_progress: Progress | None,
+    ) -> Iterator[Added]:
+        hashes: dict[Path, str] = {}
+        for path, name in names.items():
+            early = self._without_work(path, name, hashes)
+            if early is not None:
+                yield early
+        outcomes = motions_of_many(
+            list(hashes), jobs=jobs, make_estimator=self._make_estimator, on_progress=on_progress
+        )
+        for outcome in outcomes if hashes else ():
+            path = outcome.path
+            try:
+                if outcome.error is not None:
+                    raise outcome.error
+                motions = self._long_enough(outcome.motions, path)
+                seconds = max(motion.span.end for motion in motions)
+                dance = Dance(names[path], path.name, hashes[path], seconds, label, bank)
+                self._store.add(dance, [self._track(motion) for motion in motions])
+                yield Added(path, names[path], dancers=len(motions), seconds=seconds)
+            except DanceMatchError as error:
+                yield Added(path, error=error)
+
+    def _without_work(self, path: Path, name: str, hashes: dict[Path, str]) -> Added | None:
+        """What can be said of a clip before the long work on it; its hash is noted if nothing can."""
+        try:
+            digest = content_hash(path)
+        except InputError as error:
+            return Added(path, error=error)
+        twin = next((other for other, its in hashes.items() if its == digest), None)
+        present = twin.stem if twin else self._store.find_content(digest)
+        if present is not None:
+            return Added(path, present, skipped=True)
+        if self._store.has(name):
+            taken = f"{name!r} is already the name of another dance in {self._store.where}"
+            return Added(path, error=DanceExistsError(f"{taken}; rename the file or give an id"))
+        hashes[path] = digest
+        return None
+
+    def _track(self, motion: Motion) -> StoredTrack:
+        return StoredTrack(self.tokeniser.fingerprint(motion), to_body15(motion))
+
+    def _long_enough(self, motions: Sequence[Motion], path: Path) -> list[Motion]:
+        kept = [motion for motion in motions if motion.seconds >= self.tokeniser.seconds_per_word]
+        if not kept:
+            raise NoDancerError(f"nobody is seen in {path} for long enough to give a single word")
+        return kept
+
+    def search(
+        self,
+        query: str | Path | Motion | Sequence[Motion],
+        *,
+        limit: int = LIMIT,
+        max_evalue: float | None = MAX_EVALUE,
+        on_progress: Progress | None = None,
+    ) -> list[Match]:
+        """The known dances that the clip may be, best first; empty if it is none of them.
+
+        Every dancer in the clip is searched for, as seen and mirrored. `max_evalue` is the
+        decision: a match that chance would give more often is left out; None keeps all.
+        """
+        motions = self._query_motions(query, on_progress)
+        queries = [
+            Query(self.tokeniser.fingerprint(seen), mirrored, dancer)
+            for dancer, motion in enumerate(motions, start=1)
+            for mirrored, seen in ((False, motion), (True, mirror(motion)))
+        ]
+        matches = self._current_engine().search(queries, limit=limit)
+        if max_evalue is None:
+            return matches
+        return [match for match in matches if match.evalue is not None and match.evalue <= max_evalue]
+
+    def _query_motions(
+        self, query: str | Path | Motion | Sequence[Motion], on_progress: Progress | None
+    ) -> Sequence[Motion]:
+        if isinstance(query, Motion):
+            return [query]
+        if not isinstance(query, str | Path):
+            return query
+        (outcome,) = motions_of_many(
+            [Path(query)], make_estimator=self._make_estimator, on_progress=on_progress
+        )
+        if outcome.error is not None:
+            raise outcome.error
+        return self._long_enough(outcome.motions, outcome.path)
+
+    def _current_engine(self) -> Engine:
+        generation = self._store.generation
+        if self._engine is None or self._engine[0] != generation:
+            engine = Engine(self.tokeniser.codebook, self._store.fingerprints(), background=self._background)
+            self._engine = (generation, engine)
+        return self._engine[1]
+
+    def dances(self) -> list[Dance]:
+        """What is known, by name."""
+        return self._store.dances()
+
+    def motions(self, dance_id: str) -> list[Motion]:
+        """The skeletons that a dance was learnt from, a dancer each."""
+        return self._store.motions(dance_id)
+
+    def remove(self, dance_id: str) -> None:
+        """Forget a dance."""
+        self._store.remove(dance_id)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def __enter__(self) -> "Catalogue":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

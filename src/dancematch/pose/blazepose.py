@@ -1,0 +1,99 @@
+"""The default estimator: BlazePose "full" on the CPU, for one dancer or several."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.pose.detector import Detection, Detector
+from dancematch.pose.landmarks import Landmarker, Pose
+from dancematch.pose.regions import Region, View
+from dancematch.pose.track import Track, rank
+from dancematch.pose.tracker import Followed, Tracker
+from dancematch.pose.video import Image, Limits, read_frames
+from dancematch.pose.weights import DETECTOR, LANDMARKS, load_weights
+from dancematch.skeletons import BLAZEPOSE33
+
+_LONGEST_SIDE = 1280  # the network sees 256 pixels a person: more only costs time
+
+
+class BlazePose:
+    """Finds and follows people in a video; about 20 CPU milliseconds a frame and dancer.
+
+    At most `max_dancers` are followed at a time, the largest ones. Newcomers are looked for every
+    `detect_every` frames. The weights are fetched on first use unless `weights_dir` holds them.
+    """
+
+    name = "blazepose"
+
+    def __init__(
+        self,
+        *,
+        weights_dir: Path | None = None,
+        max_dancers: int = 6,
+        threads: int = 1,
+        detect_every: int = 10,
+        limits: Limits | None = None,
+    ) -> None:
+        self._weights_dir = weights_dir
+        self._max_dancers = max_dancers
+        self._threads = threads
+        self._detect_every = detect_every
+        self._limits = limits
+        self._networks: Networks | None = None
+
+    def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
+        """Follow everybody in the video, the most prominent first.
+
+        `on_frame` is told after each frame which share of the clip is done, 0..1; 0 until the end
+        where the container does not state its length.
+        """
+        tracker = Tracker(self.networks(), max_dancers=self._max_dancers, detect_every=self._detect_every)
+        size = (1, 1)
+        with read_frames(path, self._limits, longest_side=_LONGEST_SIDE) as reader:
+            for frame in reader:
+                tracker.step(frame.seconds, frame.image)
+                size = (frame.image.shape[1], frame.image.shape[0])
+                if on_frame is not None:
+                    on_frame(min(1.0, frame.seconds / reader.seconds) if reader.seconds else 0.0)
+        if on_frame is not None:
+            on_frame(1.0)
+        return rank([_track(person, size, reader.truncated) for person in tracker.people])
+
+    def networks(self) -> "Networks":
+        """Give the two networks, loaded when first asked for."""
+        if self._networks is None:
+            self._networks = Networks(self._weights_dir, self._threads)
+        return self._networks
+
+
+class Networks:
+    """Detector and landmark network together."""
+
+    def __init__(self, weights_dir: Path | None, threads: int) -> None:
+        import cv2
+
+        cv2.setNumThreads(1)  # its pictures here are too small to share out
+        files = load_weights(weights_dir)
+        self._detector = Detector(files[DETECTOR], threads=threads)
+        self._landmarker = Landmarker(files[LANDMARKS], threads=threads)
+
+    def detect(self, image: Image, view: View) -> list[Detection]:
+        """Find people in a part of the frame."""
+        return self._detector(image, view)
+
+    def pose(self, image: Image, region: Region) -> Pose:
+        """Read the pose of the person in a region."""
+        return self._landmarker(image, region)
+
+
+def _track(person: Followed, size: tuple[int, int], truncated: bool) -> Track:
+    return Track(
+        dancer=0,
+        times=np.array(person.times),
+        world=np.stack([pose.world for pose in person.poses]),
+        image=np.divide([pose.image for pose in person.poses], size, dtype=np.float32),
+        visibility=np.stack([pose.visibility for pose in person.poses]),
+        skeleton=BLAZEPOSE33,
+        truncated=truncated,
+    )

@@ -1,0 +1,82 @@
+"""A TensorFlow Lite network as a function from an array to arrays."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import WeightsError
+
+Floats = NDArray[np.float32]
+
+
+class Network:
+    """A network with one input, on the CPU.
+
+    `unwanted` is the shape of an output nobody reads: what computes only that is cut out.
+    """
+
+    def __init__(self, weights: Path, *, threads: int = 1, unwanted: tuple[int, ...] | None = None) -> None:
+        from ai_edge_litert.interpreter import Interpreter
+
+        try:
+            model = weights.read_bytes()
+            model = without_output(model, unwanted) if unwanted else model
+            with _quiet():
+                self._interpreter: Any = Interpreter(model_content=model, num_threads=threads)
+                self._interpreter.allocate_tensors()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise WeightsError(f"{weights} cannot be loaded as a network: {error}") from error
+        self._input = self._interpreter.get_input_details()[0]["index"]
+        self._outputs = [detail["index"] for detail in self._interpreter.get_output_details()]
+
+    def __call__(self, values: Floats) -> list[Floats]:
+        """Run the network once; the outputs are the caller's to keep."""
+        self._interpreter.set_tensor(self._input, values)
+        self._interpreter.invoke()
+        return [self._interpreter.get_tensor(index) for index in self._outputs]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the runtime's greeting off the terminal; it has no switch and writes past Python."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # a service without a standard error has nothing to keep clean
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def without_output(model: bytes, shape: tuple[int, ...]) -> bytes:
+    """Rewrite a network file without the output of this shape and the operators that serve only it.
+
+    The interpreter runs every operator of a file, read or not. The other outputs stay bit by bit
+    the same.
+    """
+    import flatbuffers  # type: ignore[import-untyped]
+    from ai_edge_litert import schema_py_generated as schema
+
+    tree: Any = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(model, 0))
+    graph = tree.subgraphs[0]
+    graph.outputs = [i for i in graph.outputs if tuple(graph.tensors[i].shape) != shape]
+    needed = {int(i) for i in graph.outputs}
+    kept = []
+    for operator in reversed(graph.operators):
+        if needed.intersection(int(i) for i in operator.outputs):
+            needed.update(int(i) for i in operator.inputs)
+            kept.append(operator)
+    graph.operators = kept[::-1]
+    builder = flatbuffers.Builder(len(model))
+    builder.Finish(tree.Pack(builder), b"TFL3")
+    return bytes(builder.Output())

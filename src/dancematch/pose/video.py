@@ -1,0 +1,356 @@
+"""Video files as frames with a true clock.
+
+The clock is the container's own time stamps, relative to the first frame: rate tags lie and phones
+record at a variable rate, so frames are never counted to tell the time. Pictures come out upright,
+with square pixels, as RGB.
+"""
+
+import logging
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import VideoError
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+log = logging.getLogger(__name__)
+
+Image = NDArray[np.uint8]
+
+# Only self-contained files: a playlist that was uploaded must not make us open other files or addresses.
+_CONTAINERS = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,gif,asf,ogg,ivf,h264,hevc,obu,mxf,"
+    "wav,mp3,flac,aac"
+)
+_FALLBACK_FPS = 30  # only for streams that carry neither time stamps nor a rate
+_STALL_SECONDS = 30.0  # a read that takes longer than this hangs
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a video may cost before it is refused."""
+
+    max_pixels: int = 8192 * 4608  # of one frame
+    max_seconds: float = 3600.0
+    max_decode_seconds: float = 1800.0  # spent in the decoder, not in whoever uses the frames
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture and its time, in seconds from the first one."""
+
+    seconds: float
+    image: Image  # [height, width, 3] RGB
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """What a video file holds, read without decoding more than its first frame."""
+
+    width: int  # as shown: after rotation, with square pixels
+    height: int
+    seconds: float
+    frames: int
+    fps: float  # average over the time stamps, whatever the rate tag says
+    codec: str
+    has_audio: bool
+
+
+def probe(path: Path | str) -> VideoInfo:
+    """Measure a video by its time stamps."""
+    with _opened(Path(path)) as container:
+        stream = _video_stream(container, Path(path))
+        picture = _Picture.of(_first_frame(container, stream, Path(path)), stream)
+        container.seek(0)
+        stamps = _packet_seconds(container, stream)
+        codec, has_audio = stream.codec_context.name, bool(container.streams.audio)
+    span = float(stamps.max() - stamps.min()) if len(stamps) else 0.0
+    fps = (len(stamps) - 1) / span if span > 0 else float(_rate(stream))
+    return VideoInfo(picture.width, picture.height, span + 1 / fps, len(stamps), fps, codec, has_audio)
+
+
+def frame_times(path: Path | str) -> NDArray[np.float64]:
+    """List the times of all frames in the order they are shown, without decoding them."""
+    with _opened(Path(path)) as container:
+        stamps = np.unique(_packet_seconds(container, _video_stream(container, Path(path))))
+    return stamps - stamps[:1]
+
+
+def read_frames(
+    path: Path | str, limits: Limits | None = None, *, longest_side: int | None = None
+) -> "FrameReader":
+    """Decode a video frame by frame, upright and with true times.
+
+    `longest_side` shrinks larger pictures while they are converted, which costs less than
+    converting and shrinking afterwards. A file that breaks off is read as far as it goes: the
+    reader's `truncated` says so afterwards, and a warning is logged. One whose first frame cannot
+    be decoded is a VideoError.
+    """
+    return FrameReader(Path(path), limits or Limits(), longest_side)
+
+
+class FrameReader(Iterator[Frame]):
+    """The frames of one video in order; `truncated` is settled once they are all read."""
+
+    def __init__(self, path: Path, limits: Limits, longest_side: int | None = None) -> None:
+        self.path = path
+        self.truncated = False
+        self._limits = limits
+        self._longest_side = longest_side
+        self._container = _opened(path)
+        try:
+            self._stream = _video_stream(self._container, path)
+            self._check_header()
+        except BaseException:
+            self._container.close()
+            raise
+        self.seconds = _stated_seconds(self._container, self._stream)
+        self._frames = self._read()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        return next(self._frames)
+
+    def close(self) -> None:
+        """Let go of the file; reading to the end does it too."""
+        self._frames.close()
+        self._container.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_header(self) -> None:
+        width, height = self._stream.codec_context.width, self._stream.codec_context.height
+        if width * height > self._limits.max_pixels:
+            raise VideoError(
+                f"{self.path} has frames of {width}x{height}, above the limit of "
+                f"{self._limits.max_pixels} pixels; scale the video down first"
+            )
+        self._check_length(_stated_seconds(self._container, self._stream) or 0.0)
+
+    def _check_length(self, seconds: float) -> None:
+        if seconds > self._limits.max_seconds:
+            raise VideoError(
+                f"{self.path} lasts {seconds:.0f} s, above the limit of {self._limits.max_seconds:.0f} s; "
+                "cut out the part that matters"
+            )
+
+    def _read(self) -> Generator[Frame, None, None]:
+        clock, picture, end = _Clock(self._stream), None, -1.0
+        for frame in self._decoded():
+            seconds = clock.seconds(frame)
+            if seconds is None:
+                continue
+            self._check_length(seconds)
+            picture = picture or _Picture.of(frame, self._stream, self._longest_side)
+            yield Frame(seconds, picture.render(frame))
+            end = seconds
+        self._container.close()
+        if picture is None:
+            raise VideoError(f"{self.path} is damaged: not one frame of it can be decoded")
+        self._note_truncation(end)
+
+    def _decoded(self) -> Iterator["VideoFrame"]:
+        """Every frame that decodes; a broken packet costs only its own frames."""
+        from av.error import FFmpegError
+
+        packets = self._container.demux(self._stream)
+        spent = 0.0
+        while True:
+            began = time.perf_counter()
+            try:
+                packet = next(packets, None)
+                frames = packet.decode() if packet is not None else []
+            except FFmpegError:
+                self.truncated = True
+                continue  # past one broken packet; a file that cannot be read on ends the loop by itself
+            if packet is None:
+                return
+            spent += time.perf_counter() - began
+            self._check_decode_time(spent)
+            yield from frames
+
+    def _check_decode_time(self, spent: float) -> None:
+        if spent > self._limits.max_decode_seconds:
+            raise VideoError(
+                f"{self.path} took more than {self._limits.max_decode_seconds:g} s to decode; "
+                "convert it to a plainer format or cut it"
+            )
+
+    def _note_truncation(self, end: float) -> None:
+        """Compare what was read with what the header promised; a last frame may last a while."""
+        if self.seconds is not None and end < 0.95 * self.seconds - 0.5:
+            self.truncated = True
+        if self.truncated:
+            log.warning("%s is damaged or breaks off: used the %.1f s that could be decoded", self.path, end)
+
+
+class _Clock:
+    """Turns the stamps of decoded frames into seconds that only ever grow."""
+
+    def __init__(self, stream: "VideoStream") -> None:
+        self._step = 1 / _rate(stream)
+        self._origin: Fraction | None = None
+        self._last = Fraction(-1)
+
+    def seconds(self, frame: "VideoFrame") -> float | None:
+        """Tell the time of a frame, or None for one that repeats an earlier time."""
+        stamp = frame.pts if frame.pts is not None else frame.dts
+        base = frame.time_base
+        if stamp is None or base is None:
+            return self._tick(self._last + self._step if self._last >= 0 else Fraction(0))
+        if self._origin is None:
+            self._origin = stamp * base
+        now = stamp * base - self._origin
+        if now < self._last - 1:  # the stream's own clock was set back, as in joined recordings
+            self._origin -= self._last + self._step - now
+            now = self._last + self._step
+        return self._tick(now) if now > self._last else None
+
+    def _tick(self, now: Fraction) -> float:
+        self._last = now
+        return float(now)
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """How to turn a decoded frame into an upright RGB picture."""
+
+    stored: tuple[int, int]  # width and height to convert to, before turning
+    turned: bool  # rows become columns
+    flip: int | None  # OpenCV's flip code
+
+    @classmethod
+    def of(cls, frame: "VideoFrame", stream: "VideoStream", longest_side: int | None = None) -> Self:
+        aspect = stream.sample_aspect_ratio or 1
+        width, height = float(frame.width * aspect), float(frame.height)
+        shrink = min(1.0, longest_side / max(width, height)) if longest_side else 1.0
+        turned, flip = _orientation(frame)
+        return cls((max(2, round(width * shrink)), max(2, round(height * shrink))), turned, flip)
+
+    @property
+    def width(self) -> int:
+        return self.stored[1] if self.turned else self.stored[0]
+
+    @property
+    def height(self) -> int:
+        return self.stored[0] if self.turned else self.stored[1]
+
+    def render(self, frame: "VideoFrame") -> Image:
+        from av.video.reformatter import Interpolation
+
+        width, height = self.stored
+        # The default, bicubic for full-colour sources, costs four times as much and shows nothing more.
+        way = Interpolation.AREA if width < frame.width else Interpolation.FAST_BILINEAR
+        image: Any = frame.reformat(width, height, "rgb24", interpolation=way, threads=1).to_ndarray()
+        if self.turned or self.flip is not None:
+            import cv2
+
+            image = cv2.transpose(image) if self.turned else image
+            image = cv2.flip(image, self.flip) if self.flip is not None else image
+        return image  # type: ignore[no-any-return]
+
+
+def _orientation(frame: "VideoFrame") -> tuple[bool, int | None]:
+    """Read the display matrix: whether to transpose, and which flip to do after it.
+
+    The matrix maps a stored pixel to (a x + c y, b x + d y), so it also tells a mirrored
+    recording, which a rotation angle cannot: left and right matter to a dance.
+    """
+    from av.sidedata.sidedata import Type
+
+    sides: Any = frame.side_data  # typed as a mapping from names, which it is not
+    data = next((side for side in sides if side.type == Type.DISPLAYMATRIX), None)
+    if data is None:
+        return False, None
+    a, b, _, c, d = np.frombuffer(bytes(data), np.int32)[:5].tolist()
+    turned = abs(b) > abs(a)
+    mirror_x, mirror_y = (c < 0, b < 0) if turned else (a < 0, d < 0)
+    flips = {(False, False): None, (True, False): 1, (False, True): 0, (True, True): -1}
+    return turned, flips[mirror_x, mirror_y]
+
+
+def _opened(path: Path) -> "InputContainer":
+    import av
+
+    if not path.exists():
+        raise VideoError(f"{path} does not exist")
+    if not path.is_file():
+        raise VideoError(f"{path} is not a file; a video file was expected")
+    if path.stat().st_size == 0:
+        raise VideoError(f"{path} is empty; a video file was expected")
+    try:
+        return av.open(
+            f"file:{path}",
+            timeout=_STALL_SECONDS,
+            container_options={"format_whitelist": _CONTAINERS, "protocol_whitelist": "file"},
+        )
+    except (av.error.FFmpegError, OSError) as error:
+        raise VideoError(
+            f"{path} cannot be opened as a video ({error.strerror}); "
+            "it may be damaged, cut off, or not a video"
+        ) from None
+
+
+def _video_stream(container: "InputContainer", path: Path) -> "VideoStream":
+    from av.stream import Disposition
+
+    moving = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
+    if not moving:
+        kind = "only sound" if container.streams.audio else "no pictures"
+        raise VideoError(f"{path} holds {kind}; a video with pictures was expected")
+    if moving[0].codec_context is None:
+        raise VideoError(f"{path} uses a video codec that this FFmpeg cannot decode; convert it to H.264")
+    return moving[0]
+
+
+def _first_frame(container: "InputContainer", stream: "VideoStream", path: Path) -> "VideoFrame":
+    from av.error import FFmpegError
+
+    try:
+        for packet in container.demux(stream):
+            for frame in packet.decode():
+                return frame
+    except FFmpegError:
+        pass
+    raise VideoError(f"{path} is damaged: its first frame cannot be decoded")
+
+
+def _packet_seconds(container: "InputContainer", stream: "VideoStream") -> NDArray[np.float64]:
+    from av.error import FFmpegError
+
+    stamps = []
+    try:
+        for packet in container.demux(stream):
+            stamp = packet.pts if packet.pts is not None else packet.dts
+            if stamp is not None and packet.size:
+                stamps.append(float(stamp * packet.time_base))
+    except FFmpegError:
+        log.warning("%s breaks off", container.name)
+    return np.array(stamps)
+
+
+def _stated_seconds(container: "InputContainer", stream: "VideoStream") -> float | None:
+    """Tell the length that the header claims, if it does."""
+    if stream.duration is not None and stream.time_base is not None:
+        return float(stream.duration * stream.time_base)
+    return container.duration / 1e6 if container.duration is not None else None
+
+
+def _rate(stream: "VideoStream") -> Fraction:
+    return stream.average_rate or stream.guessed_rate or Fraction(_FALLBACK_FPS)

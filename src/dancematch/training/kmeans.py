@@ -1,0 +1,76 @@
+"""Fitting the floor tokeniser: PCA and k-means for each body part."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dancematch.errors import InputError
+from dancematch.model.kmeans import KMeansTokeniser, PartWords, patch_features
+from dancematch.model.parts import LAYOUTS
+from dancematch.motion import canonicalise
+from dancematch.types import Fingerprint, FloatArray, Motion
+
+VARIANCE_KEPT = 0.995
+ROUNDS = 30
+
+
+def fit_kmeans(
+    motions: Sequence[Motion],
+    *,
+    layout: str = "parts7",
+    vocabulary: int = 256,
+    seed: int = 0,
+    trained_on: Mapping[str, object] | None = None,
+    on_part: Callable[[str], None] = lambda _: None,
+) -> KMeansTokeniser:
+    """Fit one vocabulary a body part of `layout` on all patches of `motions`."""
+    if layout not in LAYOUTS:
+        raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    canonical = [canonicalise(motion) for motion in motions]
+    parts = {}
+    for name, joints in LAYOUTS[layout].items():
+        features = np.concatenate([patch_features(motion, joints) for motion in canonical])
+        seen = features[np.isfinite(features).all(axis=1)]
+        if len(seen) < vocabulary:
+            raise InputError(
+                f"{vocabulary} words need at least as many patches of {name}, the motions have {len(seen)}; "
+                f"give more motions or a smaller vocabulary"
+            )
+        parts[name] = _fit_part(seen, vocabulary, np.random.default_rng(seed))
+        on_part(name)
+    return KMeansTokeniser(layout, parts, trained_on={**(trained_on or {}), "seed": seed})
+
+
+def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -> PartWords:
+    mean = features.mean(axis=0)
+    variances, axes = np.linalg.eigh(np.cov(features - mean, rowvar=False))
+    share = np.cumsum(variances[::-1]) / variances.sum()
+    dimensions = int(np.searchsorted(share, VARIANCE_KEPT)) + 1
+    basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
+    centres = _lloyd((features - mean) @ basis, vocabulary, rng)
+    return PartWords(mean.astype(np.float32), basis, centres)
+
+
+def _lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Plain k-means from random points; a centre that loses all its points starts again at a random one."""
+    centres = points[rng.choice(len(points), count, replace=False)]
+    for _ in range(ROUNDS):
+        nearest = ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)
+        sizes = np.bincount(nearest, minlength=count)[:, None]
+        sums = np.stack(
+            [np.bincount(nearest, weights=column, minlength=count) for column in points.T], axis=1
+        )
+        fresh = points[rng.choice(len(points), count)]
+        centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), fresh).astype(np.float32)
+    return centres
+
+
+def pick_background(
+    model: KMeansTokeniser, motions: Sequence[Motion], *, count: int = 300, seed: int = 0
+) -> list[Fingerprint]:
+    """Ordinary dances to judge scores by: a random choice of the motions, up to ten seconds each."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(len(motions), min(count, len(motions)), replace=False)
+    longest = round(10.0 / model.seconds_per_word)
+    prints = [model.fingerprint(motions[place]) for place in sorted(chosen.tolist())]
+    return [fingerprint.stretch(0, min(len(fingerprint), longest) - 1) for fingerprint in prints]

@@ -1,0 +1,231 @@
+"""The nouns of the project: every layer speaks in these and in nothing else.
+
+Time is in seconds and space in metres, y up. Frame numbers and word numbers exist
+only inside the function that needs them. A noun is checked once, when it is made,
+and its arrays are read-only from then on: whoever holds one may trust it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dancematch.errors import InputError
+
+FloatArray = NDArray[np.float32]
+WordArray = NDArray[np.uint16]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
+
+
+def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return `values` as a read-only array, copied only if it is not one already."""
+    array = np.asarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A named joint layout: which joints there are, how they hang together, and who mirrors whom."""
+
+    name: str
+    joints: tuple[str, ...]
+    parents: tuple[int, ...]  # -1 for a root
+    mirror: tuple[int, ...]  # mirror[i] is the joint on the other side; i itself on the midline
+
+    def __post_init__(self) -> None:
+        count = len(self.joints)
+        _require(count > 0, f"skeleton {self.name!r} has no joints")
+        _require(len(set(self.joints)) == count, f"skeleton {self.name!r} names a joint twice")
+        _require(
+            len(self.parents) == count and all(-1 <= p < i for i, p in enumerate(self.parents)),
+            f"skeleton {self.name!r}: every parent must stand before its child",
+        )
+        _require(
+            len(self.mirror) == count
+            and all(0 <= m < count and self.mirror[m] == i for i, m in enumerate(self.mirror)),
+            f"skeleton {self.name!r}: mirror must be its own inverse",
+        )
+
+    def index(self, joint: str) -> int:
+        """The place of a joint in the layout."""
+        try:
+            return self.joints.index(joint)
+        except ValueError:
+            raise InputError(f"skeleton {self.name!r} has no joint {joint!r}") from None
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time, in seconds."""
+
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        _require(
+            bool(0 <= self.start < self.end < float("inf")),
+            f"a span needs 0 <= start < end, got {self.start} to {self.end}",
+        )
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """One dancer's joints over time, at an even frame rate."""
+
+    joints: FloatArray  # [frames, joints, 3] metres, y up; NaN = unseen
+    fps: float
+    skeleton: Skeleton
+    visibility: FloatArray = None  # type: ignore[assignment]  # [frames, joints] 0..1; derived if not given
+    start: float = 0.0  # seconds of the first frame on the clock of the source
+
+    def __post_init__(self) -> None:
+        joints = _frozen(self.joints, np.float32)
+        count = len(self.skeleton.joints)
+        _require(
+            joints.ndim == 3 and joints.shape[1:] == (count, 3),
+            f"joints must be [frames, {count}, 3] for {self.skeleton.name!r}, got {list(joints.shape)}",
+        )
+        _require(len(joints) > 0, "a motion needs at least one frame")
+        _require(not np.isinf(joints).any(), "joints must be finite, or NaN where unseen")
+        _require(bool(0 < self.fps <= 1000), f"fps must be above 0 and at most 1000, got {self.fps}")
+        _require(bool(0 <= self.start < float("inf")), f"start must be 0 or later, got {self.start}")
+        seen = np.isfinite(joints).all(axis=2)
+        given = seen if self.visibility is None else self.visibility
+        visibility = np.asarray(given, dtype=np.float32)
+        _require(
+            visibility.shape == joints.shape[:2],
+            f"visibility must be {list(joints.shape[:2])}, got {list(visibility.shape)}",
+        )
+        _require(bool(((visibility >= 0) & (visibility <= 1)).all()), "visibility must lie between 0 and 1")
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "visibility", _frozen(np.where(seen, visibility, 0), np.float32))
+        object.__setattr__(self, "fps", float(self.fps))
+        object.__setattr__(self, "start", float(self.start))
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return len(self.joints) / self.fps
+
+    @property
+    def span(self) -> Span:
+        """When it happens, on the clock of the source."""
+        return Span(self.start, self.start + self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """A motion as words: one a step and body part (channel)."""
+
+    words: WordArray  # [steps, channels], each below `vocabulary`
+    vocabulary: int  # words a channel
+    seconds_per_word: float
+    model_id: str
+    start: float = 0.0  # seconds of the first word on the clock of the source
+    visibility: FloatArray = None  # type: ignore[assignment]  # [steps, channels] 0..1; all seen if not given
+
+    def __post_init__(self) -> None:
+        _require(0 < self.vocabulary <= 1 << 16, f"vocabulary must be 1 to 65536, got {self.vocabulary}")
+        raw = np.asarray(self.words)
+        _require(raw.ndim == 2 and raw.size > 0, f"words must be [steps, channels], got {list(raw.shape)}")
+        _require(raw.dtype.kind in "iu", f"words must be whole numbers, got {raw.dtype}")
+        _require(
+            bool((raw >= 0).all() and (raw < self.vocabulary).all()),
+            f"every word must lie in 0..{self.vocabulary - 1}",
+        )
+        _require(bool(0 < self.seconds_per_word < float("inf")), "seconds_per_word must be above 0")
+        _require(bool(0 <= self.start < float("inf")), f"start must be 0 or later, got {self.start}")
+        given = np.ones(raw.shape) if self.visibility is None else self.visibility
+        visibility = _frozen(given, np.float32)
+        _require(visibility.shape == raw.shape, "visibility must have the shape of words")
+        _require(bool(((visibility >= 0) & (visibility <= 1)).all()), "visibility must lie between 0 and 1")
+        object.__setattr__(self, "words", _frozen(raw, np.uint16))
+        object.__setattr__(self, "visibility", visibility)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def span(self, first: int, last: int) -> Span:
+        """The time that words `first` to `last` (inclusive) cover: the only way from words to seconds."""
+        _require(0 <= first <= last < len(self), f"words {first} to {last} are not within 0..{len(self) - 1}")
+        return Span(
+            self.start + first * self.seconds_per_word, self.start + (last + 1) * self.seconds_per_word
+        )
+
+    def stretch(self, first: int, last: int) -> Self:
+        """The fingerprint of words `first` to `last` (inclusive) alone, still on the same clock."""
+        when = self.span(first, last)
+        return type(self)(
+            words=self.words[first : last + 1],
+            vocabulary=self.vocabulary,
+            seconds_per_word=self.seconds_per_word,
+            model_id=self.model_id,
+            start=when.start,
+            visibility=self.visibility[first : last + 1],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """What the words of a model mean: a vector a word, and how alike two words are."""
+
+    model_id: str
+    channels: tuple[str, ...]
+    vectors: FloatArray  # [channels, words, dimensions]
+    similarity: FloatArray  # [channels, words, words], 1 on the diagonal
+
+    def __post_init__(self) -> None:
+        vectors = _frozen(self.vectors, np.float32)
+        similarity = _frozen(self.similarity, np.float32)
+        _require(
+            vectors.ndim == 3 and len(vectors) == len(self.channels) > 0,
+            f"vectors must be [{len(self.channels)}, words, dimensions], got {list(vectors.shape)}",
+        )
+        channels, words, _ = vectors.shape
+        _require(
+            similarity.shape == (channels, words, words),
+            f"similarity must be {[channels, words, words]}, got {list(similarity.shape)}",
+        )
+        _require(
+            bool(np.isfinite(vectors).all() and np.isfinite(similarity).all()), "a codebook must be finite"
+        )
+        _require(
+            bool(np.allclose(similarity, similarity.transpose(0, 2, 1), atol=1e-5)),
+            "similarity must be symmetric",
+        )
+        object.__setattr__(self, "vectors", vectors)
+        object.__setattr__(self, "similarity", similarity)
+
+    @property
+    def vocabulary(self) -> int:
+        """Words a channel."""
+        return int(self.vectors.shape[1])
+
+
+@dataclass(frozen=True)
+class Match:
+    """A known dance that a query may be, with the evidence."""
+
+    dance_id: str
+    score: float
+    query: Span  # where in the query
+    reference: Span  # where in the known dance
+    mirrored: bool = False
+    tempo: float | None = None  # query's speed over the reference's; None where it was not measured
+    dancer: int = 1  # which dancer of the query, 1 = the most prominent
+    evalue: float | None = None  # how many dances of this score chance alone would give
+    parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
