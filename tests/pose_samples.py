@@ -31,10 +31,7 @@ def corner_names(image: np.ndarray) -> str:
     colours = {"r": (255, 0, 0), "g": (0, 255, 0), "b": (0, 0, 255), "w": (255, 255, 255)}
     places = [(near, near), (near, far_x), (far_y, far_x), (far_y, near)]
     pixels = [image[place].astype(int) for place in places]
-    return "".join(
-        min(colours, key=lambda name: np.abs(pixel - colours[name]).sum())  # noqa: B023 - used at once
-        for pixel in pixels
-    )
+    return "".join(min(colours, key=lambda name: np.abs(pixel - colours[name]).sum()) for pixel in pixels)
 
 
 def write_clip(
@@ -119,7 +116,7 @@ class Stage:
         places = ((person, person.at(self.seconds)) for person in self.people)
         return [(person, np.array(place)) for person, place in places if place is not None]
 
-    def detect(self, image: np.ndarray, view: View) -> list[Detection]:
+    def detect(self, _image: np.ndarray, view: View) -> list[Detection]:
         """People whose middle is in the view, not hidden, and not too small for it."""
         self.looks += 1
         found: list[Detection] = []
@@ -131,7 +128,7 @@ class Stage:
                 found.append(Detection(region, 0.9))
         return found
 
-    def pose(self, image: np.ndarray, region: Region) -> Pose:
+    def pose(self, _image: np.ndarray, region: Region) -> Pose:
         """The body nearest to the region's middle; the one in front if they overlap."""
         near = [
             (float(np.hypot(*(place - (region.x, region.y)))) / region.size, person)

@@ -224,7 +224,13 @@ def test_looks_differ_by_seed_and_only_by_seed():
     assert len({Look.random(seed) for seed in range(20)}) == 20
 
 
-def test_impossible_orders_are_refused():
+def test_impossible_orders_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no folder"):
+        render(dance(), tmp_path / "missing" / "dance.mp4")
+    with pytest.raises(InputError, match="fps must be 1 to 240"):
+        render(dance(), tmp_path / "dance.mp4", fps=0)
+    with pytest.raises(InputError, match="one of short, bob"):
+        Look(hair_style="mohawk")
     with pytest.raises(InputError, match="at least one motion"):
         render_frame([])
     with pytest.raises(InputError, match="must be even"):

@@ -95,7 +95,8 @@ class Dancer:
 def choreography(seed: int, *, eight_counts: int = 4, bpm: float = 110) -> Choreography:
     """Compose a dance of `eight_counts` x 8 beats: another one for every seed, the same one every time.
 
-    Eight-counts come in a form such as AABA; one that returns is mirrored every second time.
+    Eight-counts come in a form such as AABA. One that returns is not mirrored, as a teacher
+    might: the mirror image of the dance would be hidden in the dance itself.
     """
     if seed < 0 or eight_counts < 1 or not 40 <= bpm <= 240:
         raise InputError(
@@ -106,14 +107,11 @@ def choreography(seed: int, *, eight_counts: int = 4, bpm: float = 110) -> Chore
     form = _FORMS[rng.integers(len(_FORMS))]
     decks = {layer: _shuffled(layer, rng) for layer in ("arms", "legs", "torso")}
     phrases: dict[str, tuple[Move, Move]] = {}
-    seen: dict[str, int] = {}
     moves: list[Move] = []
     for count in range(eight_counts):
         letter = form[count % len(form)]
         phrases.setdefault(letter, (_compose(decks, rng), _compose(decks, rng)))
-        flipped = seen.setdefault(letter, 0) % 2 == 1
-        seen[letter] += 1
-        moves += [_flip(move) if flipped else move for move in phrases[letter]]
+        moves += phrases[letter]
     return Choreography(_name(seed), tuple(moves), float(bpm))
 
 
@@ -159,10 +157,6 @@ def _free_arms(rng: np.random.Generator) -> Layer:
     names = sorted(words.ARM_POSES)
     pairs = [rng.choice(len(names), size=2) for _ in range(4)]
     return Layer("free arms", tuple(f"{names[left]}/{names[right]}" for left, right in pairs), 1)
-
-
-def _flip(move: Move) -> Move:
-    return Move(move.arms, move.legs, move.torso, -move.turn, not move.mirrored)
 
 
 def _name(seed: int) -> str:

@@ -13,7 +13,7 @@ from dancematch.skeletons import BODY15
 
 Array = NDArray[np.float64]
 
-_ANKLE = 0.045  # height of an ankle above the floor, of the body's height
+_ANKLE = 0.052  # height of an ankle above the floor, of the body's height
 _STRETCH = 0.985  # a standing leg is never quite straight
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.benchmark.raster import Solids
+from dancematch.errors import InputError
 from dancematch.skeletons import BODY15
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float]  # red, green, blue, 0..1
 
 HAIR_STYLES = ("short", "bob", "long", "bun", "ponytail")
-ANKLE_METRES = 0.078  # height of an ankle that stands on the floor
+ANKLE_METRES = 0.090  # height of an ankle that stands on the floor
 
 _PAINTS = ("nothing", "skin", "hair", "shirt", "bottoms", "shoes", "accent", "dark", "lips", "socks")
 _SKINS = ((0.96, 0.80, 0.69), (0.90, 0.70, 0.56), (0.78, 0.57, 0.42), (0.62, 0.42, 0.30), (0.45, 0.30, 0.22))
@@ -35,7 +36,7 @@ class Look:
     hair: Colour = _HAIRS[1]
     shirt: Colour = (0.85, 0.25, 0.27)
     bottoms: Colour = (0.16, 0.22, 0.38)
-    shoes: Colour = (0.93, 0.93, 0.90)
+    shoes: Colour = (0.25, 0.45, 0.62)
     accent: Colour = (0.98, 0.80, 0.25)  # soles and the badge on the chest
     hair_style: str = "short"
     shorts: bool = True
@@ -44,6 +45,10 @@ class Look:
     wall: Colour = (0.66, 0.74, 0.78)
     floor: Colour = (0.72, 0.55, 0.38)
     checkered: bool = False  # floor of tiles instead of boards
+
+    def __post_init__(self) -> None:
+        if self.hair_style not in HAIR_STYLES:
+            raise InputError(f"hair_style must be one of {', '.join(HAIR_STYLES)}, got {self.hair_style!r}")
 
     @classmethod
     def random(cls, seed: int) -> Self:
@@ -59,10 +64,10 @@ class Look:
             hair=_HAIRS[rng.integers(len(_HAIRS))],
             shirt=vivid(0, rng.uniform(0.55, 0.8), rng.uniform(0.7, 0.95)),
             bottoms=vivid(rng.uniform(0.35, 0.65), rng.uniform(0.35, 0.6), rng.uniform(0.25, 0.45)),
-            shoes=vivid(0.5, 0.06, rng.uniform(0.8, 0.97)),
+            shoes=vivid(rng.uniform(0.1, 0.9), 0.45, rng.uniform(0.35, 0.85)),
             accent=vivid(rng.uniform(0.4, 0.6), 0.55, 0.95),
             hair_style=HAIR_STYLES[rng.integers(len(HAIR_STYLES))],
-            shorts=bool(rng.random() < 0.7),
+            shorts=bool(rng.random() < 0.8),
             long_sleeves=bool(rng.random() < 0.25),
             girth=float(rng.uniform(0.9, 1.15)),
             wall=vivid(rng.uniform(0.3, 0.7), rng.uniform(0.08, 0.22), rng.uniform(0.7, 0.85)),
@@ -152,15 +157,20 @@ def _torso(t: _Tailor) -> None:
     at, girth, size = t.at, t.look.girth, t.size
     top, low = at["neck"] - 0.085 * size * t.up, at["pelvis"] + 0.17 * size * t.up
     t.bar("shirt", low, top, (0.132 * girth, 0.158 * girth), thin=t.chest_ahead, flatness=0.66)
-    hem = at["pelvis"] + 0.115 * size * t.up
+    hem = at["pelvis"] + 0.125 * size * t.up
     hips = [at[f"{side}_hip"] + 0.012 * size * t.up for side in ("left", "right")]
     t.bar("bottoms", hips[0], hips[1], (0.092 * girth, 0.092 * girth))
-    t.bar("shirt", hem, low, (0.150 * girth, 0.136 * girth), thin=t.hip_ahead, flatness=0.76)
+    t.bar("shirt", hem, low, (0.146 * girth, 0.136 * girth), thin=t.hip_ahead, flatness=0.72)
     inset = 0.02 * size * t.chest_left
     for side, sign in (("left", 1), ("right", -1)):
         shoulder = at[f"{side}_shoulder"] - sign * inset
         t.bar("shirt", top + 0.03 * size * t.up, shoulder, (0.085, 0.064 * girth))
-    badge = top - 0.03 * size * t.up + 0.098 * girth * size * t.chest_ahead
+        # A seat and shoulder blades: without them a back is taken for a front.
+        seat = at[f"{side}_hip"] - size * (0.045 * t.hip_ahead + 0.03 * t.up + 0.02 * sign * t.hip_left)
+        t.bar("bottoms", seat, seat + 0.05 * size * t.up, (0.083 * girth, 0.078 * girth))
+        blade = top - size * (0.045 * girth * t.chest_ahead - 0.07 * sign * t.chest_left)
+        t.bar("shirt", blade, blade - 0.08 * size * t.up, (0.064 * girth, 0.052 * girth))
+    badge = top - 0.03 * size * t.up + 0.107 * girth * size * t.chest_ahead
     t.bar("accent", badge, badge, (0.042, 0.042), thin=t.chest_ahead, flatness=0.25)
 
 
@@ -183,7 +193,7 @@ def _head(t: _Tailor) -> None:
     t.bar("skin", spot(0, -0.062, 0.022), spot(0, 0.042, 0), (0.058, 0.096), thin=left, flatness=0.84)
     t.bar("skin", spot(0, 0.018, 0.092), spot(0, -0.016, 0.108), (0.010, 0.017))
     for sign in (1, -1):
-        t.bar("lips", spot(0.026 * sign, -0.046, 0.073), spot(0, -0.056, 0.083), (0.006, 0.009))
+        t.bar("lips", spot(0.024 * sign, -0.048, 0.077), spot(0, -0.056, 0.083), (0.006, 0.009))
         t.bar("socks", spot(0.032 * sign, 0.02, 0.082), spot(0.034 * sign, 0.02, 0.081), (0.0155, 0.0155))
         t.bar("dark", spot(0.032 * sign, 0.02, 0.089), spot(0.032 * sign, 0.02, 0.089), (0.0105, 0.0105))
         t.bar("hair", spot(0.018 * sign, 0.051, 0.088), spot(0.048 * sign, 0.052, 0.077), (0.006, 0.006))
@@ -196,10 +206,10 @@ def _hair(t: _Tailor) -> None:
 
     def lock(start: tuple[float, float], end: tuple[float, float], radii: tuple[float, float]) -> None:
         first, last = (middle + t.size * (y * up + z * ahead) for y, z in (start, end))
-        t.bar("hair", first, last, radii, thin=left, flatness=0.9)
+        t.bar("hair", first, last, radii, thin=left, flatness=0.95)
 
     lock((0.062, -0.026), (0.078, 0.012), (0.096, 0.078))
-    lock((0.05, -0.048), (-0.03, -0.052), (0.086, 0.066))
+    lock((0.05, -0.040), (-0.045, -0.045), (0.095, 0.074))
     if style == "bun":
         lock((0.14, -0.06), (0.15, -0.065), (0.052, 0.048))
     elif style == "ponytail":
@@ -250,7 +260,7 @@ def _legs(t: _Tailor) -> None:
         t.bar("skin", knee, ankle, (0.055 * girth, 0.036 * girth))
         if t.look.shorts:
             t.bar("bottoms", hip, hip + 0.62 * (knee - hip), (0.091 * girth, 0.082 * girth))
-            t.bar("socks", ankle + 0.28 * (knee - ankle), ankle, (0.049 * girth, 0.044))
+            t.bar("socks", ankle + 0.06 * (knee - ankle), ankle, (0.041 * girth, 0.040))
         else:
             t.bar("bottoms", hip, knee, (0.091 * girth, 0.068 * girth))
             t.bar("bottoms", knee, ankle + 0.1 * (knee - ankle), (0.068 * girth, 0.056 * girth))
@@ -266,15 +276,15 @@ def _calf_and_shoe(t: _Tailor, leg: tuple[Array, Array, Array], sign: int) -> No
     calf = _unit((ahead * shin).sum(-1, keepdims=True) * shin - ahead)
     middle = knee + 0.22 * t.size * shin + 0.018 * t.size * calf
     paint = "skin" if t.look.shorts else "bottoms"
-    t.bar(paint, knee + 0.06 * t.size * shin, middle, (0.05 * t.look.girth, 0.05 * t.look.girth))
+    t.bar(paint, knee + 0.06 * t.size * shin, middle, (0.052 * t.look.girth, 0.043 * t.look.girth))
     toes, sole = _foot(t, ankle, shin, ahead)
-    heel = ankle - 0.035 * t.size * toes - 0.036 * t.size * sole
-    tip = ankle + 0.135 * t.size * toes - 0.043 * t.size * sole
+    heel = ankle - 0.035 * t.size * toes - 0.048 * t.size * sole
+    tip = ankle + 0.140 * t.size * toes - 0.055 * t.size * sole
     t.bar("shoes", heel, tip, (0.041, 0.034))
     t.bar(
         "shoes",
-        ankle - 0.012 * t.size * sole,
-        ankle + 0.06 * t.size * toes - 0.03 * t.size * sole,
+        ankle - 0.022 * t.size * sole,
+        ankle + 0.06 * t.size * toes - 0.044 * t.size * sole,
         (0.046, 0.038),
     )
     drop = 0.022 * t.size * sole
@@ -284,7 +294,7 @@ def _calf_and_shoe(t: _Tailor, leg: tuple[Array, Array, Array], sign: int) -> No
 def _foot(t: _Tailor, ankle: Array, shin: Array, ahead: Array) -> tuple[Array, Array]:
     """Directions to the toes and up from the sole: flat on the floor, across the shin in the air."""
     upright = np.broadcast_to([0.0, 1.0, 0.0], shin.shape)
-    lifted = np.clip((ankle[:, 1:2] / t.size - 0.10) / 0.15, 0, 1)
+    lifted = np.clip((ankle[:, 1:2] / t.size - 0.115) / 0.15, 0, 1)
     sole = _unit((1 - lifted) * upright + lifted * _unit(-shin + 0.35 * ahead))
     toes = _unit(ahead - (ahead * sole).sum(-1, keepdims=True) * sole)
     return toes, sole

@@ -66,6 +66,8 @@ def set_stage(
         raise InputError("nobody to draw: give at least one motion")
     if len(size) != 2 or min(size) < 16 or size[0] % 2 or size[1] % 2:
         raise InputError(f"a video's width and height must be even and 16 or more, got {size}")
+    if not 1 <= fps <= 240:
+        raise InputError(f"fps must be 1 to 240, got {fps}")
     dressed = [*looks[: len(dancers)], *(Look.random(i) for i in range(len(looks), len(dancers)))]
     placed = [_on_floor(dancer) for dancer in dancers]
     view = aim(camera, placed, size)
@@ -95,6 +97,8 @@ def render(
     target = Path(path)
     if target.exists():
         raise InputError(f"{target} exists already: remove it or choose another name")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} to write {target.name} into: make it first")
     stage = set_stage(motions, looks=looks, camera=camera, size=size, fps=fps)
     unfinished = target.with_name(f".{target.name}.part")
     try:

@@ -82,6 +82,7 @@ def _paint(view: View, space: tuple[Array, Array], look: Look) -> Image:
     face = reach.argmin(axis=-1)
     hit = view.position + rays * reach.min(axis=-1, keepdims=True)
     colour = np.where((face == 1)[..., None], _floor(hit, centre, look), _wall(hit, face, look))
+    colour[(face == 1) & (hit[..., 1] > 1)] = (0.86, 0.86, 0.84)  # the ceiling
     fine = (np.clip(colour, 0, 1) * 255).astype(np.uint8)
     return np.asarray(cv2.resize(fine, view.size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 

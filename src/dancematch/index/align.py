@@ -7,21 +7,22 @@ import numpy as np
 from dancematch.index.histogram import SEEN
 from dancematch.types import Codebook, Fingerprint, FloatArray, Span
 
-TEMPI: tuple[float, ...] = tuple(float(t) for t in np.geomspace(0.7, 1 / 0.7, 19))
+TEMPI: tuple[float, ...] = tuple(float(tempo) for tempo in np.geomspace(0.7, 1 / 0.7, 13))
 LEAST_SHARED = 0.5  # of the shorter of the two
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The stretches of query and reference that go together."""
+    """The stretches of query and reference that go together, and how well they do."""
 
     query: Span
     reference: Span
     tempo: float  # query's speed over the reference's
+    agreement: float  # 1 = word for word the same, 0 = as unrelated words are
 
 
 def word_similarity(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> FloatArray:
-    """How alike every word of the one is to every word of the other, 0 = as unrelated words are."""
+    """How alike every word of the one is to every word of the other: 1 the same, 0 as words usually are."""
     total = np.zeros((len(query), len(reference)), dtype=np.float32)
     weight = np.full_like(total, 1e-9)
     for channel, table in enumerate(codebook.similarity):
@@ -29,7 +30,8 @@ def word_similarity(query: Fingerprint, reference: Fingerprint, codebook: Codebo
         total += table[query.words[:, channel]][:, reference.words[:, channel]] * both_seen
         weight += both_seen
     similarity = total / weight
-    return np.asarray(similarity - similarity.mean())
+    usual = float(similarity.mean())
+    return np.asarray((similarity - usual) / max(1 - usual, 1e-6))
 
 
 def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> Placement:
@@ -39,26 +41,36 @@ def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> Pla
     Costs query length x reference length x tempi.
     """
     similarity = word_similarity(query, reference, codebook)
-    count = len(query)
-    least = max(1, int(LEAST_SHARED * min(count, len(reference))))
-    padded = np.pad(similarity, ((0, 0), (0, 1)))  # column -1 stands for "beyond the end"
+    count, shorter = len(query), min(len(query), len(reference))
+    least = max(1, int(LEAST_SHARED * shorter))
+    padded = np.pad(similarity, ((0, 0), (0, 1)))  # the last column stands for "beyond the end"
+    rows = np.arange(count) * padded.shape[1]
     best = (-np.inf, 0, 1.0)
     for tempo in TEMPI:
-        steps = np.round(np.arange(count) * tempo).astype(int)
-        offsets = np.arange(-int(steps[-1]), len(reference))
+        steps = np.round(np.arange(count) * tempo).astype(np.intp)
+        offsets = np.arange(least - 1 - int(steps[-1]), len(reference) - least + 1)
         columns = offsets[:, None] + steps  # [offsets, query words]
         inside = (columns >= 0) & (columns < len(reference))
-        sums = padded[np.arange(count), np.where(inside, columns, -1)].sum(axis=1)
+        columns[~inside] = len(reference)
+        sums = padded.ravel().take(rows + columns).sum(axis=1)
         sums[inside.sum(axis=1) < least] = -np.inf
-        place_ = int(sums.argmax())
+        found = int(sums.argmax())
         # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
-        value = float(sums[place_]) - 1e-6 * abs(np.log(tempo))
-        best = max(best, (value, int(offsets[place_]), tempo))
-    return _placement(query, reference, best[1], best[2])
+        value = float(sums[found]) - 1e-6 * abs(np.log(tempo))
+        best = max(best, (value, int(offsets[found]), tempo))
+    return _placement(query, reference, best, shorter)
 
 
-def _placement(query: Fingerprint, reference: Fingerprint, offset: int, tempo: float) -> Placement:
+def _placement(
+    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], shorter: int
+) -> Placement:
+    value, offset, tempo = best
     columns = offset + np.round(np.arange(len(query)) * tempo).astype(int)
     shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
     first, last = int(shared[0]), int(shared[-1])
-    return Placement(query.span(first, last), reference.span(int(columns[first]), int(columns[last])), tempo)
+    return Placement(
+        query=query.span(first, last),
+        reference=reference.span(int(columns[first]), int(columns[last])),
+        tempo=tempo,
+        agreement=value / shorter,
+    )

@@ -1,8 +1,9 @@
 """How sure: what score would an unrelated dance have reached?
 
-Two crowds answer that for each query: the model's background of ordinary dances, and
-the other dances of the catalogue, which may be more like the query (same studio, same
-camera). The more sceptical crowd decides.
+The crowd that answers is the model's background of ordinary dances, together with the
+other dances of the catalogue once they are many. Unrelated dances differ in how alike they
+are to a query, and the best of many is what counts; so the upper tail of the crowd is
+fitted (an exponential above its ninth decile: peaks over threshold), not its middle.
 """
 
 import math
@@ -12,23 +13,22 @@ import numpy as np
 from dancematch.types import FloatArray
 
 MAX_EVALUE = 0.01  # the default decision: chance alone gives a match as good once in a hundred searches
-CROWD = 5  # fewer scores than this say nothing about a distribution
-_SMALLEST_SPREAD = 0.01
+TAIL = 0.1  # the share of the crowd that the tail is fitted on
+FEWEST = 50  # fewer scores than this have no tail to speak of
+_LEAST_SCALE = 0.02  # of the score: below this a tail is narrower than fifty background dances can show
 
 
-def evalue(score: float, crowds: list[FloatArray], dances: int) -> float:
-    """How many of `dances` unrelated dances would score at least `score`."""
-    deviations = [_deviations(score, crowd) for crowd in crowds if len(crowd) >= CROWD]
-    if not deviations:
-        return float(dances)
-    return dances * math.erfc(min(deviations) / math.sqrt(2)) / 2
+def evalue(score: float, crowd: FloatArray, dances: int) -> float:
+    """How many of `dances` unrelated dances would score at least `score`.
 
-
-def _deviations(score: float, crowd: FloatArray) -> float:
-    """How far `score` stands above the crowd, in standard deviations.
-
-    Median and median deviation, because the crowd may hold another take of the very dance.
+    The tail's scale comes from the median excess, because the crowd may hold other takes
+    of the very dance, and a mean would follow them. Without a crowd there is no telling:
+    every dance might.
     """
-    middle = float(np.median(crowd))
-    spread = 1.4826 * float(np.median(np.abs(crowd - middle)))
-    return (score - middle) / max(spread, _SMALLEST_SPREAD)
+    if len(crowd) < FEWEST:
+        return float(dances)
+    start = float(np.quantile(crowd, 1 - TAIL))
+    scale = max(float(np.median(crowd[crowd >= start] - start)) / math.log(2), _LEAST_SCALE)
+    if score <= start:
+        return dances * float((crowd >= score).mean())
+    return dances * TAIL * math.exp(-(score - start) / scale)

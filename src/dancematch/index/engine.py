@@ -1,4 +1,7 @@
-"""Fingerprint -> Match: the search itself.
+"""Fingerprint -> Match: the search itself, in two stages.
+
+Stage one compares word histograms with every entry; stage two looks at the best dances'
+words in their order, says where the clip lies in them and at what tempo.
 
 Every dance is entered as a whole and, when it is long, as overlapping windows too: the
 histogram of three minutes does not show the five seconds somebody danced of it.
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dancematch.errors import ModelMismatchError
-from dancematch.index.align import place
+from dancematch.index.align import Placement, place
 from dancematch.index.calibrate import evalue
 from dancematch.index.histogram import (
     DEFAULT_WEIGHTING,
@@ -23,6 +26,9 @@ from dancematch.index.histogram import (
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match
 
 LIMIT = 10  # matches a search returns
+SHORTLIST = 30  # dances that stage two looks at
+ORDER_WEIGHT = 0.6  # of stage two in the score; the rest is stage one's
+MANY_RIVALS = 20  # from here on the catalogue's other dances help to judge a score
 WINDOW_SECONDS = 6.0
 WINDOW_STEP_SECONDS = 2.0
 WINDOWED_FROM_SECONDS = 9.0  # a shorter dance is found well enough as a whole
@@ -46,11 +52,28 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A dance that stage one proposes for one reading of the clip."""
+
     query: Query
     entry: _Entry
-    score: float
-    evalue: float
-    parts: dict[str, float]
+    histogram: float  # the cosine, 0..1
+    parts: dict[str, float]  # the same by channel
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A candidate that stage two has looked at."""
+
+    candidate: _Candidate
+    placement: Placement
+
+    @property
+    def score(self) -> float:
+        return _score(self.candidate.histogram, self.placement)
+
+
+def _score(histogram: float, placement: Placement) -> float:
+    return (1 - ORDER_WEIGHT) * histogram + ORDER_WEIGHT * max(0.0, placement.agreement)
 
 
 def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
@@ -82,12 +105,13 @@ class Engine:
             for dance_id, whole in dances
             for part in (self._checked(whole), *windows(whole))
         ]
-        known = [entry.fingerprint for entry in self._entries]
-        everything = [*known, *(self._checked(fingerprint) for fingerprint in background)]
-        self._seen = np.stack([channels_seen(f) for f in everything], axis=1) if everything else None
-        self._histograms = Histograms([word_counts(f) for f in everything], weighting) if everything else None
+        self._background = [self._checked(fingerprint) for fingerprint in background]
         names = [entry.dance_id for entry in self._entries]
         self._dance_ids, self._dance_of = np.unique(np.array(names, dtype=object), return_inverse=True)
+        if self._entries:
+            known = [entry.fingerprint for entry in self._entries] + self._background
+            self._seen = np.stack([channels_seen(fingerprint) for fingerprint in known], axis=1)
+            self._histograms = Histograms([word_counts(fingerprint) for fingerprint in known], weighting)
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         if fingerprint.model_id != self._codebook.model_id:
@@ -99,58 +123,77 @@ class Engine:
 
     def search(self, queries: Sequence[Query], *, limit: int = LIMIT) -> list[Match]:
         """The dances most like the clip, best first; each by its best reading and place."""
-        best: dict[str, _Candidate] = {}
-        for query in queries:
+        candidates = self._shortlist(queries)  # stage one: histograms
+        ranked = self._rerank(candidates)  # stage two: order in time
+        if not ranked:
+            return []
+        crowd = self._crowd(ranked)
+        return [self._match(found, crowd) for found in ranked[:limit]]
+
+    def _shortlist(self, queries: Sequence[Query]) -> list[list[_Candidate]]:
+        """The dances whose words are most like the clip's, each with all readings of the clip."""
+        by_dance: dict[str, list[_Candidate]] = {}
+        for query in queries if self._entries else ():
             for candidate in self._candidates(query):
-                known = best.get(candidate.entry.dance_id)
-                if known is None or candidate.score > known.score:
-                    best[candidate.entry.dance_id] = candidate
-        ranked = sorted(best.values(), key=lambda found: (-found.score, found.entry.dance_id))
-        return [self._match(candidate) for candidate in ranked[:limit]]
+                by_dance.setdefault(candidate.entry.dance_id, []).append(candidate)
+        nearest = sorted(by_dance.values(), key=lambda readings: -max(c.histogram for c in readings))
+        return nearest[:SHORTLIST]
 
     def _candidates(self, query: Query) -> Iterator[_Candidate]:
         """Every dance's best entry for one reading of the clip."""
-        if not self._entries or self._histograms is None or self._seen is None:
-            return
-        fingerprint = self._checked(query.fingerprint)
-        seen = channels_seen(fingerprint)
-        cosines = self._histograms.cosines(word_counts(fingerprint))  # [C, N + background]
-        scores = combine_channels(cosines, seen, self._seen)
-        known, unrelated = scores[: len(self._entries)], scores[len(self._entries) :]
-        champions = self._best_entry_of_each_dance(known)
-        for number, entry in enumerate(champions):
-            rivals = known[np.delete(champions, number)]
-            yield _Candidate(
-                query,
-                self._entries[entry],
-                score=float(known[entry]),
-                evalue=evalue(float(known[entry]), [unrelated, rivals], len(champions)),
-                parts=self._parts(cosines[:, entry], seen),
-            )
+        seen = channels_seen(self._checked(query.fingerprint))
+        cosines, scores = self._compare(query.fingerprint)
+        for entry in self._best_entry_of_each_dance(scores[: len(self._entries)]):
+            parts = {
+                name: float(cosine)
+                for name, cosine, shown in zip(self._codebook.channels, cosines[:, entry], seen, strict=True)
+                if shown > 0
+            }
+            yield _Candidate(query, self._entries[entry], float(scores[entry]), parts)
 
-    def _match(self, found: _Candidate) -> Match:
-        placement = place(found.query.fingerprint, found.entry.whole, self._codebook)
+    def _compare(self, query: Fingerprint) -> tuple[FloatArray, FloatArray]:
+        """Cosines by channel, [C, N + background], and together, [N + background]."""
+        cosines = self._histograms.cosines(word_counts(query))
+        return cosines, combine_channels(cosines, channels_seen(query), self._seen)
+
+    def _rerank(self, candidates: list[list[_Candidate]]) -> list[_Ranked]:
+        """Place every reading in every dance; a dance keeps the reading whose order in time fits best."""
+        ranked = []
+        for readings in candidates:
+            placed = [_Ranked(c, self._place(c.query.fingerprint, c.entry.whole)) for c in readings]
+            # Not the score: the histogram of a dance that repeats its moves on the other side is its own mirror.
+            ranked.append(max(placed, key=lambda found: found.placement.agreement))
+        return sorted(ranked, key=lambda found: (-found.score, found.candidate.entry.dance_id))
+
+    def _place(self, query: Fingerprint, reference: Fingerprint) -> Placement:
+        return place(query, reference, self._codebook)
+
+    def _crowd(self, ranked: list[_Ranked]) -> FloatArray:
+        """What unrelated dances score against the best match's reading of the clip."""
+        query = ranked[0].candidate.query.fingerprint
+        _, scores = self._compare(query)
+        unrelated = [
+            _score(float(histogram), self._place(query, other))
+            for histogram, other in zip(scores[len(self._entries) :], self._background, strict=True)
+        ]
+        rivals = [found.score for found in ranked[1:]]
+        return np.array(unrelated + (rivals if len(rivals) >= MANY_RIVALS else []), dtype=np.float32)
+
+    def _match(self, found: _Ranked, crowd: FloatArray) -> Match:
+        candidate, placement = found.candidate, found.placement
         return Match(
-            dance_id=found.entry.dance_id,
+            dance_id=candidate.entry.dance_id,
             score=found.score,
             query=placement.query,
             reference=placement.reference,
-            mirrored=found.query.mirrored,
+            mirrored=candidate.query.mirrored,
             tempo=placement.tempo,
-            dancer=found.query.dancer,
-            evalue=found.evalue,
-            parts=found.parts,
+            dancer=candidate.query.dancer,
+            evalue=evalue(found.score, crowd, len(self._dance_ids)),
+            parts={"histogram": candidate.histogram, "order": placement.agreement, **candidate.parts},
         )
 
     def _best_entry_of_each_dance(self, scores: FloatArray) -> np.ndarray:
         order = np.lexsort((-scores, self._dance_of))
         _, firsts = np.unique(self._dance_of[order], return_index=True)
         return order[firsts]
-
-    def _parts(self, cosines: FloatArray, seen: FloatArray) -> dict[str, float]:
-        """Each body part's share of the evidence; a part the query does not show is left out."""
-        return {
-            name: float(cosine)
-            for name, cosine, shown in zip(self._codebook.channels, cosines, seen, strict=True)
-            if shown > 0
-        }

@@ -1,7 +1,7 @@
 """Body-part words without a network: the honest floor every trained model must beat.
 
 A patch of a few frames becomes, for each body part, the mean of its joints' canonical
-coordinates and half the difference between the patch's second half and its first; a PCA
+coordinates and the difference between the patch's second half and its first; a PCA
 rotation and the nearest of K centres give the word.
 """
 
@@ -39,13 +39,13 @@ class PartWords:
 
 
 def patch_features(canonical: Motion, joints: tuple[str, ...]) -> FloatArray:
-    """Mean and half-difference of a part's coordinates, a row a patch: [patches, joints * 3 * 2]."""
+    """Mean and difference of a part's coordinates, a row a patch: [patches, joints * 3 * 2]."""
     count = len(canonical.joints) // PATCH_FRAMES
     half = PATCH_FRAMES // 2
     selected = canonical.joints[: count * PATCH_FRAMES, joint_places(joints)]
     patches = selected.reshape(count, PATCH_FRAMES, -1)
     first, second = patches[:, :half].mean(axis=1), patches[:, half:].mean(axis=1)
-    features: FloatArray = np.concatenate([(first + second) / 2, (second - first) / 2], axis=1)
+    features: FloatArray = np.concatenate([(first + second) / 2, second - first], axis=1)
     return features
 
 

@@ -12,6 +12,7 @@ from dancematch.pose.video import Image
 
 SIDE = 256
 JOINTS = 33
+SILHOUETTE = (1, SIDE, SIDE, 1)  # shape of the output that is not used
 _HEATMAP = 64
 _WINDOW = 7  # heatmap cells a side that refine a landmark
 _MIN_HEAT = 0.5
@@ -37,7 +38,7 @@ class Landmarker:
 
     def __init__(self, weights: Path, *, threads: int = 1) -> None:
         # The silhouette takes two fifths of the network's time and is not used.
-        self._network = Network(weights, threads=threads, unwanted=(1, SIDE, SIDE, 1))
+        self._network = Network(weights, threads=threads, unwanted=SILHOUETTE)
 
     def __call__(self, image: Image, region: Region) -> Pose:
         """Read one pose; its `score` says whether there is anybody at all."""

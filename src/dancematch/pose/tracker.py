@@ -123,19 +123,18 @@ class Tracker:
 
     def _follow(self, seconds: float, image: Image) -> None:
         """Read everybody's next pose; who gets none, or one that is another's, is lost."""
-        seen: list[tuple[Followed, Pose]] = []
-        for person in self._active:
-            pose: Pose | None = self._sight.pose(image, person.pose.region)
-            if pose is not None and pose.score < _MIN_SCORE:
-                pose = self._look_around(seconds, image, person)
-            if pose is not None:
-                seen.append((person, pose))
+        read = [(person, self._next_pose(seconds, image, person)) for person in self._active]
+        seen = [(person, pose) for person, pose in read if pose is not None]
         people = self._active + self._lost
         given = _share_out(_without_doubles(seen), people, seconds)
         for person, pose in given:
             person.add(seconds, pose, alone=_stands_alone(pose, given))
         self._active = [person for person, _ in given]
         self._lost = [person for person in people if person not in self._active]
+
+    def _next_pose(self, seconds: float, image: Image, person: Followed) -> Pose | None:
+        pose = self._sight.pose(image, person.pose.region)
+        return pose if pose.score >= _MIN_SCORE else self._look_around(seconds, image, person)
 
     def _look_around(self, seconds: float, image: Image, person: Followed) -> Pose | None:
         """Search the neighbourhood of somebody who was there a frame ago."""
