@@ -38,7 +38,9 @@ def main() -> None:
     chosen = sorted(rng.choice(len(files), min(options.count, len(files)), replace=False))
     options.output.mkdir(parents=True, exist_ok=True)
     estimator = BlazePose()
-    for number, (path, motions) in enumerate(tqdm(read_motions([files[i] for i in chosen]), total=len(chosen))):
+    for number, (path, motions) in enumerate(
+        tqdm(read_motions([files[i] for i in chosen]), total=len(chosen))
+    ):
         draw = np.random.default_rng([options.seed, number])
         camera = Camera(azimuth=float(draw.uniform(-70, 70)), height=float(draw.uniform(0.8, 1.7)))
         target = options.output / f"view_{path.stem}.npz"

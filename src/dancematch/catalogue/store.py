@@ -238,7 +238,7 @@ def _connect(where: str) -> sa.Engine:
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
-            f"no driver for {url.split('://')[0]} is installed; for PostgreSQL: pip install 'dancematch[postgres]'"
+            f"no driver for {url.split('://')[0]} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
         ) from None
     except sa.exc.ArgumentError:
         raise CatalogueError(f"{where} is neither a file's path nor a database URL") from None

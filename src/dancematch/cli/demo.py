@@ -2,12 +2,17 @@
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
+
+if TYPE_CHECKING:
+    from dancematch.benchmark.demo import Answer
 
 
 @click.command("demo")
@@ -33,7 +38,7 @@ def demo_command(output: Path, as_json: bool) -> None:
     began = time.perf_counter()
     with ExitStack() as stages:
 
-        def on_stage(name: str):  # type: ignore[no-untyped-def]
+        def on_stage(name: str) -> Callable[[float], None]:
             stages.close()  # the bar of the stage before
             return stages.enter_context(share_bar(name))
 
@@ -57,7 +62,7 @@ def demo_command(output: Path, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _row(answer):  # type: ignore[no-untyped-def]
+def _row(answer: "Answer") -> list[str]:
     tick = "ok" if answer.correct else "WRONG"
     if answer.match is None:
         return [tick, answer.query, answer.story, "I don't know this one", "", "", "", "", ""]

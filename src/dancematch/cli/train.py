@@ -40,25 +40,32 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
       dancematch train --tokeniser kmeans aistpp/ -o my-model
       dancematch add dances.db clips/ --model my-model
     """
-    from dancematch.errors import DanceMatchError, ModelError
+    from dancematch.errors import DanceMatchError, InputError, ModelError
     from dancematch.model.tokeniser import save_model
     from dancematch.training.data import describe_files, motion_files, read_motions
     from dancematch.training.kmeans import fit_kmeans, pick_background
+    from dancematch.types import Motion
 
     if (output / "config.json").exists():
         raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
-    files = motion_files(folders)
-    motions, used = [], []
-    for path, result in counted(read_motions(files), "reading", total=len(files)):
-        if isinstance(result, DanceMatchError):
-            say(f"left out: {result}")
-            continue
-        motions += result
-        used.append(path)
-    say(f"{len(motions)} motions, {sum(m.seconds for m in motions) / 60:.0f} minutes")
+    groups, used = [], []
+    for folder in folders:
+        files = motion_files([folder])
+        found: list[Motion] = []
+        for path, result in counted(read_motions(files), f"reading {folder}", total=len(files)):
+            if isinstance(result, DanceMatchError):
+                say(f"left out: {result}")
+                continue
+            found += result
+            used.append(path)
+        if not found:
+            raise InputError(f"no motion file below {folder} could be read")
+        groups.append(found)
+    motions = [motion for group in groups for motion in group]
+    say(f"{len(motions)} motions, {sum(motion.seconds for motion in motions) / 60:.0f} minutes")
     model = fit_kmeans(
         motions, layout=layout, vocabulary=vocabulary, seed=seed, trained_on=describe_files(used),
         on_part=lambda name: say(f"fitted {name}"),
     )  # fmt: skip
-    save_model(model, output, pick_background(model, motions, seed=seed))
+    save_model(model, output, pick_background(model, groups, seed=seed))
     click.echo(f"{output}: {model.model_id}")

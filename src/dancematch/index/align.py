@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.index.histogram import SEEN
 from dancematch.types import Codebook, Fingerprint, FloatArray, Span
@@ -21,29 +22,53 @@ class Placement:
     agreement: float  # 1 = word for word the same, 0 = as unrelated words are
 
 
-def word_similarity(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> FloatArray:
-    """How alike every word of the one is to every word of the other: 1 the same, 0 as words usually are."""
+def usual_similarity(codebook: Codebook, counts: NDArray[np.integer]) -> FloatArray:
+    """How alike each word is to the words of an ordinary dance, [channels, words].
+
+    `counts` says how often each word occurs there. A word such as "standing, arms down" is
+    like most others, so meeting its like says little.
+    """
+    shares = (counts + 1) / (counts + 1).sum(axis=1, keepdims=True)  # [C, K]
+    usual = np.einsum("ckw,cw->ck", codebook.similarity, shares)
+    return np.asarray(usual, dtype=np.float32)
+
+
+def word_evidence(
+    query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual: FloatArray
+) -> FloatArray:
+    """What every pair of words says for the two clips being one dance: [query words, reference words].
+
+    The mean over the body parts that both show, of similarity beyond the usual; a part that
+    only one of them shows says nothing.
+    """
     total = np.zeros((len(query), len(reference)), dtype=np.float32)
-    weight = np.full_like(total, 1e-9)
     for channel, table in enumerate(codebook.similarity):
-        both_seen = np.outer(query.visibility[:, channel] >= SEEN, reference.visibility[:, channel] >= SEEN)
-        total += table[query.words[:, channel]][:, reference.words[:, channel]] * both_seen
-        weight += both_seen
-    similarity = total / weight
-    usual = float(similarity.mean())
-    return np.asarray((similarity - usual) / max(1 - usual, 1e-6))
+        words = query.words[:, channel]
+        beyond = table[words] - usual[channel, words][:, None]  # [query words, K]
+        beyond[query.visibility[:, channel] < SEEN] = 0
+        total += beyond[:, reference.words[:, channel]] * (reference.visibility[:, channel] >= SEEN)
+    shown = (query.visibility >= SEEN).sum(axis=1)
+    return np.asarray(total / np.maximum(shown, 1)[:, None])
 
 
-def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> Placement:
+def full_evidence(query: Fingerprint, usual: FloatArray) -> float:
+    """The mean evidence that a word-for-word copy of the query would give."""
+    channels = np.arange(query.words.shape[1])
+    beyond = (1 - usual[channels, query.words]) * (query.visibility >= SEEN)
+    shown = (query.visibility >= SEEN).sum(axis=1)
+    return float((beyond.sum(axis=1) / np.maximum(shown, 1)).mean())
+
+
+def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual: FloatArray) -> Placement:
     """Find the straight line through the two clips along which their words agree best.
 
     Every tempo of `TEMPI` and every offset is tried; words beyond either end count nothing.
     Costs query length x reference length x tempi.
     """
-    similarity = word_similarity(query, reference, codebook)
+    evidence = word_evidence(query, reference, codebook, usual)
     count, shorter = len(query), min(len(query), len(reference))
     least = max(1, int(LEAST_SHARED * shorter))
-    padded = np.pad(similarity, ((0, 0), (0, 1)))  # the last column stands for "beyond the end"
+    padded = np.pad(evidence, ((0, 0), (0, 1)))  # the last column stands for "beyond the end"
     rows = np.arange(count) * padded.shape[1]
     best = (-np.inf, 0, 1.0)
     for tempo in TEMPI:
@@ -58,11 +83,12 @@ def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook) -> Pla
         # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
         value = float(sums[found]) - 1e-6 * abs(np.log(tempo))
         best = max(best, (value, int(offsets[found]), tempo))
-    return _placement(query, reference, best, shorter)
+    whole = max(shorter * full_evidence(query, usual), 1e-6)
+    return _placement(query, reference, best, whole)
 
 
 def _placement(
-    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], shorter: int
+    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], whole: float
 ) -> Placement:
     value, offset, tempo = best
     columns = offset + np.round(np.arange(len(query)) * tempo).astype(int)
@@ -72,5 +98,5 @@ def _placement(
         query=query.span(first, last),
         reference=reference.span(int(columns[first]), int(columns[last])),
         tempo=tempo,
-        agreement=value / shorter,
+        agreement=value / whole,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dancematch.errors import ModelMismatchError
-from dancematch.index.align import Placement, place
+from dancematch.index.align import Placement, place, usual_similarity
 from dancematch.index.calibrate import evalue
 from dancematch.index.histogram import (
     DEFAULT_WEIGHTING,
@@ -111,7 +111,9 @@ class Engine:
         if self._entries:
             known = [entry.fingerprint for entry in self._entries] + self._background
             self._seen = np.stack([channels_seen(fingerprint) for fingerprint in known], axis=1)
-            self._histograms = Histograms([word_counts(fingerprint) for fingerprint in known], weighting)
+            counts = [word_counts(fingerprint) for fingerprint in known]
+            self._histograms = Histograms(counts, weighting)
+            self._usual = usual_similarity(codebook, np.sum(counts, axis=0, dtype=np.int64))
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         if fingerprint.model_id != self._codebook.model_id:
@@ -161,12 +163,12 @@ class Engine:
         ranked = []
         for readings in candidates:
             placed = [_Ranked(c, self._place(c.query.fingerprint, c.entry.whole)) for c in readings]
-            # Not the score: the histogram of a dance that repeats its moves on the other side is its own mirror.
+            # Not by score: a dance that repeats its moves on the other side has its mirror's histogram.
             ranked.append(max(placed, key=lambda found: found.placement.agreement))
         return sorted(ranked, key=lambda found: (-found.score, found.candidate.entry.dance_id))
 
     def _place(self, query: Fingerprint, reference: Fingerprint) -> Placement:
-        return place(query, reference, self._codebook)
+        return place(query, reference, self._codebook, self._usual)
 
     def _crowd(self, ranked: list[_Ranked]) -> FloatArray:
         """What unrelated dances score against the best match's reading of the clip."""

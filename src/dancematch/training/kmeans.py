@@ -66,11 +66,15 @@ def _lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArr
 
 
 def pick_background(
-    model: KMeansTokeniser, motions: Sequence[Motion], *, count: int = 300, seed: int = 0
+    model: KMeansTokeniser, groups: Sequence[Sequence[Motion]], *, count: int = 180, seed: int = 0
 ) -> list[Fingerprint]:
-    """Ordinary dances to judge scores by: a random choice of the motions, up to ten seconds each."""
+    """Ordinary dances to judge scores by, up to ten seconds each: as many from every group of motions."""
     rng = np.random.default_rng(seed)
-    chosen = rng.choice(len(motions), min(count, len(motions)), replace=False)
+    share = max(1, count // len(groups))
     longest = round(10.0 / model.seconds_per_word)
-    prints = [model.fingerprint(motions[place]) for place in sorted(chosen.tolist())]
-    return [fingerprint.stretch(0, min(len(fingerprint), longest) - 1) for fingerprint in prints]
+    chosen = []
+    for motions in groups:
+        places = rng.choice(len(motions), min(share, len(motions)), replace=False)
+        prints = [model.fingerprint(motions[place]) for place in sorted(places.tolist())]
+        chosen += [fingerprint.stretch(0, min(len(fingerprint), longest) - 1) for fingerprint in prints]
+    return chosen

@@ -1,0 +1,97 @@
+"""Builders of dances, words and small models for the tests from the nouns to the command line."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from dancematch import formats
+from dancematch.benchmark.choreography import Dancer, choreography, perform
+from dancematch.model.kmeans import KMeansTokeniser
+from dancematch.model.tokeniser import load_background, load_model, save_model
+from dancematch.skeletons import BODY15
+from dancematch.training.kmeans import fit_kmeans, pick_background
+from dancematch.types import Codebook, Fingerprint, Motion
+
+SECONDS_PER_WORD = 0.5
+MODEL = "toy"
+LEGS = ("left_knee", "left_ankle", "right_knee", "right_ankle")
+
+
+@cache
+def dance(seed: int, dancer: int | None = None, eight_counts: int = 2) -> Motion:
+    """A procedural dance, by the plain dancer or by somebody in particular."""
+    who = Dancer() if dancer is None else Dancer.random(dancer)
+    return perform(choreography(seed, eight_counts=eight_counts), who)
+
+
+def without(motion: Motion, joints: Sequence[str]) -> Motion:
+    """The same motion, these joints never seen."""
+    places = motion.joints.copy()
+    places[:, [motion.skeleton.index(joint) for joint in joints]] = np.nan
+    return Motion(places, motion.fps, motion.skeleton, start=motion.start)
+
+
+def standing(frames: int, fps: float = 30.0) -> Motion:
+    """Somebody who stands still."""
+    first = dance(0).joints[:1]
+    return Motion(np.repeat(first, frames, axis=0), fps, BODY15)
+
+
+@cache
+def shipped() -> KMeansTokeniser:
+    """The model that users get."""
+    return load_model()
+
+
+@cache
+def shipped_background() -> list[Fingerprint]:
+    return load_background(shipped())
+
+
+@cache
+def small_model(seed: int = 0, vocabulary: int = 16) -> KMeansTokeniser:
+    """A model fitted in a moment."""
+    return fit_kmeans([dance(number) for number in range(4)], vocabulary=vocabulary, seed=seed)
+
+
+def save_small_model(folder: Path) -> KMeansTokeniser:
+    model = small_model()
+    save_model(model, folder, pick_background(model, [dance(number) for number in range(4)]))
+    return model
+
+
+def write_dance(path: Path, seed: int, dancer: int | None = None, eight_counts: int = 2) -> Path:
+    """Keep a procedural dance in a motion file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    formats.write(path, [dance(seed, dancer, eight_counts)])
+    return path
+
+
+def words(rows: object, *, vocabulary: int = 8, start: float = 0.0, visibility: object = None) -> Fingerprint:
+    """A fingerprint of the toy model: a row a step, a number a channel."""
+    return Fingerprint(
+        np.asarray(rows),
+        vocabulary,
+        SECONDS_PER_WORD,
+        MODEL,
+        start,
+        visibility,  # type: ignore[arg-type]
+    )
+
+
+def random_words(steps: int, seed: int, *, channels: int = 2, vocabulary: int = 8) -> Fingerprint:
+    rng = np.random.default_rng(seed)
+    return words(rng.integers(vocabulary, size=(steps, channels)), vocabulary=vocabulary)
+
+
+def toy_codebook(channels: Sequence[str] = ("arms", "legs"), vocabulary: int = 8) -> Codebook:
+    """Words that are alike only to themselves."""
+    count = len(channels)
+    return Codebook(
+        MODEL,
+        tuple(channels),
+        np.tile(np.eye(vocabulary, dtype=np.float32), (count, 1, 1)),
+        np.tile(np.eye(vocabulary, dtype=np.float32), (count, 1, 1)),
+    )

@@ -1,0 +1,210 @@
+"""The house rules: who may import whom, what stays unloaded, what every verb's help must show."""
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import dancematch
+from dancematch.cli import VERBS
+
+ROOT = Path(dancematch.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+ROWS = (
+    {"cli", "server"},
+    {"cluster", "training", "evaluation", "benchmark"},
+    {"pipeline"},
+    {"pose", "model", "index", "catalogue"},
+    {"formats", "motion"},
+    {"skeletons"},
+    {"types"},
+    {"errors"},
+)
+ROW_OF = {unit: number for number, row in enumerate(ROWS) for unit in row}
+
+# library -> the places (files or rooms) that may import it
+HOMES = {
+    "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/comotion.py"),
+    "av": ("pose/video.py", "benchmark/render.py"),
+    "cv2": ("pose/", "benchmark/"),
+    "ai_edge_litert": ("pose/", "benchmark/"),
+    "click": ("cli/",),
+    "tqdm": ("cli/",),
+    "sqlalchemy": ("catalogue/",),
+    "fastapi": ("server/",),
+    "uvicorn": ("server/", "cli/"),
+    "ray": ("cluster/",),
+}
+HEAVY = ("torch", "av", "cv2", "ai_edge_litert", "scipy", "sqlalchemy")
+PATIENCE_SECONDS = 0.5
+
+
+def where(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def unit_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    """Every import of a file, wherever it stands, with the full name of each thing imported."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def breaks_the_rows(importer: str, imported: str) -> bool:
+    return importer != imported and ROW_OF[imported] <= ROW_OF[importer]
+
+
+def test_rows_are_judged_rightly():
+    """The rule itself: downwards is allowed, upwards and sideways is not, within a room everything is."""
+    assert not breaks_the_rows("cli", "pipeline")
+    assert not breaks_the_rows("pose", "pose")
+    assert breaks_the_rows("pipeline", "cli")
+    assert breaks_the_rows("pose", "model")
+    assert breaks_the_rows("formats", "motion")
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_imports_go_down(path):
+    """A unit imports lower rows and itself only; nobody imports the package's front door."""
+    unit = unit_of(path)
+    names = [name.split(".") for _, name in imports(path) if name.split(".")[0] == "dancematch"]
+    if unit == "__init__":
+        return
+    assert unit in ROW_OF, f"{unit} has no place in the rows"
+    wrong = [".".join(name) for name in names if len(name) < 2 or name[1] not in ROW_OF]
+    wrong += [".".join(name) for name in names if name[1:] and breaks_the_rows(unit, name[1])]
+
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_libraries_stay_at_home(path):
+    strangers = [
+        name
+        for _, name in imports(path)
+        if (homes := HOMES.get(name.split(".")[0])) and not where(path).startswith(homes)
+    ]
+
+    assert [] == strangers
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_imports_are_absolute(path):
+    assert [] == [node.lineno for node, _ in imports(path) if isinstance(node, ast.ImportFrom) and node.level]
+
+
+def test_files_are_read_without_torch_unless_they_need_it():
+    """The one format that needs torch imports it inside a function."""
+    tree = ast.parse((ROOT / "formats/comotion.py").read_text(encoding="utf-8"))
+    at_the_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    assert "torch" not in " ".join(map(ast.unparse, at_the_top))
+    assert "import torch" in ast.unparse(tree)
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_nothing_is_left_for_later(path):
+    found = re.findall(r"\b(TODO|FIXME|XXX|HACK)\b", path.read_text(encoding="utf-8"))
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_every_file_says_what_it_is_for(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def loaded_after(code: str) -> tuple[str, list[str]]:
+    """What a fresh interpreter prints on running `code`, and the heavy libraries it holds then."""
+    report = f"\nimport sys\nprint('LOADED', *[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
+    printed, _, loaded = done.stdout.rpartition("LOADED")
+    return printed, loaded.split()
+
+
+@cache
+def help_of(verb: str) -> tuple[str, list[str]]:
+    arguments = [*verb.split(), "--help"]
+    return loaded_after(
+        f"from dancematch.cli import dancematch\ndancematch({arguments}, standalone_mode=False)"
+    )
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert [] == loaded_after("import dancematch")[1]
+    assert ["scipy"] == loaded_after("import dancematch\ndancematch.canonicalise")[1]  # it would be seen
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_loads_nothing_heavy_and_has_an_example(verb):
+    shown, loaded = help_of(verb)
+
+    assert [] == loaded
+    assert f"dancematch {verb}".strip() in shown.partition("Example:")[2]
+
+
+def test_the_list_of_verbs_says_what_each_does():
+    """The group's own table is written by hand so that it needs no import: nothing may be missing."""
+    shown = re.sub(r"\s+", " ", help_of("")[0])
+
+    assert [] == [verb for verb, (_, summary) in VERBS.items() if f"{verb} {summary}" not in shown]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[sys.executable, "-c", "import dancematch"], [str(Path(sys.executable).with_name("dancematch")), "-h"]],
+    ids=["import", "help"],
+)
+def test_the_front_door_opens_at_once(command):
+    """Best of three, the interpreter's own start included: other work on the machine is not our delay."""
+    assert min(_seconds(command) for _ in range(3)) < PATIENCE_SECONDS
+
+
+def _seconds(command: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def test_public_names_are_all_there():
+    """`__all__` is sorted, complete, and every name in it can be had."""
+    here = {
+        name
+        for name, value in vars(dancematch).items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith("dancematch.")
+    }
+
+    assert sorted(dancematch.__all__) == dancematch.__all__
+    assert set(dancematch.__all__) == here | set(dancematch._LAZY)
+    assert all(getattr(dancematch, name) is not None for name in dancematch.__all__)
+
+
+def test_lazy_names_are_what_the_type_checker_is_told():
+    """The table and the imports under TYPE_CHECKING name the same things."""
+    guard = next(
+        node
+        for node in ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.If)
+    )
+    told = {
+        alias.asname or alias.name: (node.module, alias.name) for node in guard.body for alias in node.names
+    }
+
+    assert told == dancematch._LAZY
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'moonwalk'"):
+        dancematch.moonwalk  # noqa: B018  (the looking-up is the test)
