@@ -26,6 +26,7 @@ from dancematch.training.data import motion_files, read_motions
 
 
 def main() -> None:
+    """Render, read back, keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("motions", type=Path)
     parser.add_argument("output", type=Path)

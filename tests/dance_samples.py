@@ -1,6 +1,8 @@
 """Builders of dances, words and small models for the tests from the nouns to the command line."""
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from dancematch import formats
 from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
+from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
 from dancematch.training.kmeans import fit_kmeans, pick_background
 from dancematch.types import Codebook, Fingerprint, Motion
@@ -58,7 +61,7 @@ def small_model(seed: int = 0, vocabulary: int = 16) -> KMeansTokeniser:
 
 def save_small_model(folder: Path) -> KMeansTokeniser:
     model = small_model()
-    save_model(model, folder, pick_background(model, [dance(number) for number in range(4)]))
+    save_model(model, folder, pick_background(model, [[dance(number) for number in range(4)]]))
     return model
 
 
@@ -95,3 +98,30 @@ def toy_codebook(channels: Sequence[str] = ("arms", "legs"), vocabulary: int = 8
         np.tile(np.eye(vocabulary, dtype=np.float32), (count, 1, 1)),
         np.tile(np.eye(vocabulary, dtype=np.float32), (count, 1, 1)),
     )
+
+
+class Puppet:
+    """Stands in for a pose estimator: a "video" is a text that says what is to be seen in it."""
+
+    name = "puppet"
+
+    def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
+        """Somebody who dances the dance of that number; "nobody"; or "deadly", which ends the process."""
+        told = path.read_text(encoding="utf-8")
+        if told == "deadly":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if told == "nobody":
+            return []
+        if on_frame is not None:
+            on_frame(0.5)
+        seen = dance(int(told))
+        times = np.arange(len(seen.joints)) / seen.fps
+        return [Track(1, times, seen.joints, None, seen.visibility, seen.skeleton)]
+
+
+def write_puppets(folder: Path, **tales: object) -> list[Path]:
+    """Write "videos" for `Puppet`: name = what is to be seen."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, tale in tales.items():
+        (folder / f"{name}.mp4").write_text(str(tale), encoding="utf-8")
+    return [folder / f"{name}.mp4" for name in tales]

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -121,6 +123,17 @@ def test_arrays_cannot_be_changed_afterwards(made, names):
     for name in names:
         with pytest.raises(ValueError, match="read-only"):
             getattr(made(), name)[...] = 0
+
+
+@pytest.mark.parametrize("made", [motion, fingerprint, codebook])
+def test_arrays_are_read_only_in_another_process_too(made):
+    """Pickling, as it happens between processes, keeps values and promises."""
+    before = made()
+    after = pickle.loads(pickle.dumps(before))  # noqa: S301  (our own)
+
+    for name, value in vars(before).items():
+        np.testing.assert_array_equal(value, getattr(after, name))
+    assert not any(v.flags.writeable for v in vars(after).values() if isinstance(v, np.ndarray))
 
 
 def test_the_callers_array_is_the_callers():

@@ -9,8 +9,8 @@ removes (travel, turning, height) stays visible in one virtual `root` joint.
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
-from scipy.signal import savgol_filter
 
 from dancematch.errors import InputError
 from dancematch.skeletons import BODY15, recipe_for
@@ -102,13 +102,27 @@ def _smoothed(joints: FloatArray, fps: float) -> FloatArray:
     result = joints.copy()
     if np.isfinite(joints).all():
         if len(joints) >= window:
-            result = savgol_filter(joints, window, 2, axis=0)
+            result = _savitzky_golay(joints, window)
         return result
     for joint in range(joints.shape[1]):
         for first, last in _seen_runs(np.isfinite(joints[:, joint, 0])):
             if last - first >= window:
-                result[first:last, joint] = savgol_filter(joints[first:last, joint], window, 2, axis=0)
+                result[first:last, joint] = _savitzky_golay(joints[first:last, joint], window)
     return result
+
+
+def _savitzky_golay(values: FloatArray, window: int) -> FloatArray:
+    """Fit a parabola to every `window` of samples and take its middle; at the ends, all of its half.
+
+    SciPy has the same, but loading it takes longer than most searches.
+    """
+    half = window // 2
+    powers = np.vander(np.arange(-half, half + 1, dtype=np.float64), 3)
+    fit = powers @ np.linalg.pinv(powers)  # [window, window]: samples -> the parabola at their places
+    middle = sliding_window_view(values, window, axis=0) @ fit[half]
+    head = np.tensordot(fit[:half], values[:window], axes=1)
+    tail = np.tensordot(fit[half + 1 :], values[-window:], axes=1)
+    return np.concatenate([head, middle, tail]).astype(np.float32)
 
 
 def _seen_runs(seen: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
@@ -218,6 +232,8 @@ def perturb(motion: Motion, name: str, strength: float = 1.0, *, seed: int = 0) 
     """
     if name not in PERTURBATIONS:
         raise InputError(f"there is no perturbation {name!r}; there are {', '.join(PERTURBATIONS)}")
+    if not 0 <= strength < float("inf"):
+        raise InputError(f"a strength must be 0 or more, got {strength}")
     return PERTURBATIONS[name](motion, strength, np.random.default_rng(seed))
 
 
@@ -280,7 +296,8 @@ def _crop(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
 
 def excerpt(motion: Motion, start: float, end: float) -> Motion:
     """The part from `start` to `end`, in seconds after the motion's own start; its clock begins anew."""
-    first, last = round(start * motion.fps), round(end * motion.fps)
+    within = 0 <= start < end < float("inf")  # not so for NaN either
+    first, last = (round(start * motion.fps), round(end * motion.fps)) if within else (0, 0)
     if not 0 <= first < last <= len(motion.joints):
         raise InputError(f"{start} to {end} s is not within the motion's {motion.seconds:.2f} s")
     return Motion(motion.joints[first:last], motion.fps, motion.skeleton, motion.visibility[first:last])

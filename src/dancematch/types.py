@@ -6,7 +6,7 @@ and its arrays are read-only from then on: whoever holds one may trust it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +30,13 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
         array = array.copy()
         array.flags.writeable = False
     return array
+
+
+class _Rebuilt:
+    """Pickled (to another process) as what it was made from: checked and read-only again over there."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(_Rebuilt):
     """One dancer's joints over time, at an even frame rate."""
 
     joints: FloatArray  # [frames, joints, 3] metres, y up; NaN = unseen
@@ -128,7 +135,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Fingerprint:
+class Fingerprint(_Rebuilt):
     """A motion as words: one a step and body part (channel)."""
 
     words: WordArray  # [steps, channels], each below `vocabulary`
@@ -180,7 +187,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, eq=False)
-class Codebook:
+class Codebook(_Rebuilt):
     """What the words of a model mean: a vector a word, and how alike two words are."""
 
     model_id: str

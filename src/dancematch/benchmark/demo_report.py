@@ -27,13 +27,13 @@ article { background: var(--card); border: 1px solid var(--line); border-radius:
 .verdict { font-weight: 600; } .right-answer { color: var(--good); } .wrong-answer { color: var(--bad); }
 .pairs { display: grid; grid-template-columns: repeat(4, 1fr); gap: .5rem; margin: .8rem 0; }
 .pairs figure { margin: 0; } .pairs img { width: 100%; border-radius: .3rem; display: block; }
-.skeletons { display: grid; grid-template-columns: 1fr 1fr; }
-.skeleton { width: 100%; height: 6rem; } .skeleton line { stroke-width: .035; stroke-linecap: round; }
+.skeleton { width: 100%; height: 8rem; } .skeleton line { stroke-width: .035; stroke-linecap: round; }
 .skeleton circle { fill: none; stroke-width: .03; }
 .left { stroke: var(--left); } .right { stroke: var(--right); } .middle { stroke: var(--ink); }
 .timeline { width: 100%; max-height: 9rem; }
 .timeline text { font-size: 8px; fill: var(--faint); text-anchor: end; }
-.timeline .tick { text-anchor: middle; } .timeline .matched { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+.timeline .tick { text-anchor: middle; }
+.timeline .matched { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .2rem .6rem .2rem 0; }
 .bars { display: grid; grid-template-columns: max-content 1fr 3rem; gap: .1rem .6rem; align-items: center;
   font-size: .85rem; }

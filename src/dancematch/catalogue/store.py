@@ -5,7 +5,7 @@ the dance being added. Several processes may read while one writes.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,18 +13,28 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+)
 
 from dancematch.catalogue.schema import VERSION, dances, facts, metadata, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
+    InputError,
     MissingExtraError,
     ModelMismatchError,
     UnknownDanceError,
 )
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, FloatArray, Motion
+
+# A writer takes its turn at the start: two that both read first could never both go on.
+_WRITE = "BEGIN IMMEDIATE"
 
 
 @dataclass(frozen=True)
@@ -54,23 +64,43 @@ class Store:
 
     def __init__(self, where: str | Path, model_id: str, *, create: bool = True) -> None:
         """Open the catalogue at a file's path or a database URL; `create` it if it is not there."""
-        self.where = str(where)
         self.model_id = model_id
-        if "://" not in self.where and not create and not Path(self.where).is_file():
-            raise CatalogueError(f"there is no catalogue at {self.where}; 'dancematch add' makes one")
-        self._engine = _connect(self.where)
-        with self._transaction(write=True) as connection:
-            self._prepare(connection)
+        self._engine = _connect(str(where))
+        self.where = _shown(self._engine.url)
+        file = self._engine.url.database if self._engine.dialect.name == "sqlite" else None
+        if file is not None and not create and not Path(file).is_file():
+            raise self._absent()
+        try:
+            self._prepare(create)
+        except BaseException:
+            self.close()
+            raise
 
-    def _prepare(self, connection: sa.Connection) -> None:
+    def _absent(self) -> CatalogueError:
+        return CatalogueError(f"there is no catalogue at {self.where}; 'dancematch add' makes one")
+
+    def _prepare(self, create: bool) -> None:
         """Make the tables in an empty database; in any other, check that they are ours."""
-        existing = set(sa.inspect(connection).get_table_names())
-        if not existing:
-            metadata.create_all(connection)
-            initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0"}
-            connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
-        elif not existing >= set(metadata.tables):
-            raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
+        with self._transaction() as connection:  # whoever only reads need not wait for a writer
+            empty = not sa.inspect(connection).get_table_names()
+        if empty and not create:
+            raise self._absent()
+        if empty:
+            self._pragma("journal_mode=WAL")  # kept in the file: readers go on while one process writes
+        with self._transaction(_WRITE if empty else "BEGIN") as connection:
+            existing = set(sa.inspect(connection).get_table_names())
+            if not existing:
+                self._make_tables(connection)
+            elif not existing >= set(metadata.tables):
+                raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
+            self._check(connection)
+
+    def _make_tables(self, connection: sa.Connection) -> None:
+        metadata.create_all(connection)
+        initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0"}
+        connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
+
+    def _check(self, connection: sa.Connection) -> None:
         version = self._fact(connection, "version")
         if version != str(VERSION):
             raise CatalogueError(
@@ -84,10 +114,13 @@ class Store:
             )
 
     @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """One all-or-nothing piece of work; the database's complaints become ours."""
+    def _transaction(self, begin: str = "BEGIN") -> Iterator[sa.Connection]:
+        """One all-or-nothing piece of work; the database's complaints become ours.
+
+        `begin` is how SQLite is to start it; other databases need no telling.
+        """
         try:
-            with self._engine.execution_options(write=write).begin() as connection:
+            with self._engine.execution_options(begin=begin).begin() as connection:
                 yield connection
         except IntegrityError:
             raise
@@ -109,9 +142,11 @@ class Store:
         with self._transaction() as connection:
             return int(self._fact(connection, "generation"))
 
-    def _next_generation(self, connection: sa.Connection) -> None:
-        number = int(self._fact(connection, "generation")) + 1
-        connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=str(number)))
+    @staticmethod
+    def _next_generation(connection: sa.Connection) -> None:
+        # Counted by the database itself: two writers who each read first might count as one.
+        number = sa.cast(sa.cast(facts.c.value, sa.Integer) + 1, sa.String)
+        connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=number))
 
     def find_content(self, content_hash: str) -> str | None:
         """The dance that was made from this very content, if it is here."""
@@ -127,7 +162,9 @@ class Store:
         return found is not None
 
     def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
-        """Keep a dance; its name and its content must be new."""
+        """Keep a dance of one dancer or more; its name and its content must be new."""
+        if not recorded:
+            raise InputError(f"{dance.dance_id!r} was not added: it has no dancer")
         if any(track.fingerprint.model_id != self.model_id for track in recorded):
             raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
         row = {
@@ -136,7 +173,7 @@ class Store:
             "added": datetime.now(UTC).isoformat(timespec="seconds"),
         }  # fmt: skip
         try:
-            with self._transaction(write=True) as connection:
+            with self._transaction(_WRITE) as connection:
                 key = connection.execute(sa.insert(dances).values(row).returning(dances.c.key)).scalar_one()
                 numbered = enumerate(recorded, start=1)
                 connection.execute(sa.insert(tracks), [_track_row(key, n, track) for n, track in numbered])
@@ -149,11 +186,24 @@ class Store:
 
     def remove(self, dance_id: str) -> None:
         """Forget a dance: its words and skeletons go with it."""
-        with self._transaction(write=True) as connection:
+        with self._transaction(_WRITE) as connection:
             gone = connection.execute(sa.delete(dances).where(dances.c.dance_id == dance_id)).rowcount
             if not gone:
                 raise UnknownDanceError(f"{self.where} has no dance named {dance_id!r}")
             self._next_generation(connection)
+        self._empty_the_log()
+
+    def _empty_the_log(self) -> None:
+        """Let no removed dance live on in the log beside the file, where it stands as it was added."""
+        # The dance is gone whether or not this succeeds; the last one to close empties the log too.
+        with suppress(CatalogueError):
+            self._pragma("wal_checkpoint(TRUNCATE)")
+
+    def _pragma(self, setting: str) -> None:
+        """Tell SQLite something that cannot be said within a transaction; no other database has it."""
+        if self._engine.dialect.name == "sqlite":
+            with self._transaction(begin="") as connection:
+                connection.exec_driver_sql(f"PRAGMA {setting}")
 
     def dances(self) -> list[Dance]:
         """Every dance, by name."""
@@ -183,18 +233,21 @@ class Store:
         )
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
-        return [_motion(row) for row in rows]
+        try:
+            return [_motion(row) for row in rows]
+        except (ValueError, TypeError, InputError):
+            raise CatalogueError(f"{self.where}: the skeletons of {dance_id!r} are damaged") from None
 
     def _fingerprint(self, row: Any) -> Fingerprint:
         shape = (-1, row["channels"])
         try:
             words = np.frombuffer(row["words"], dtype="<u2").reshape(shape)
             visibility = _unpacked(row["visibility"], shape)
-        except ValueError:
+            return Fingerprint(
+                words, row["vocabulary"], row["seconds_per_word"], self.model_id, row["start"], visibility
+            )
+        except (ValueError, TypeError, InputError):
             raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
-        return Fingerprint(
-            words, row["vocabulary"], row["seconds_per_word"], self.model_id, row["start"], visibility
-        )
 
     def close(self) -> None:
         """Let go of the database."""
@@ -233,36 +286,46 @@ def _motion(row: Any) -> Motion:
 
 
 def _connect(where: str) -> sa.Engine:
-    url = where if "://" in where else f"sqlite:///{where}"
+    if not where:
+        raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
+    scheme = where.partition("://")[0]
     try:
+        # Not as text: a path may hold characters that mean something in a URL.
+        url = sa.make_url(where) if "://" in where else sa.URL.create("sqlite", database=where)
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
-            f"no driver for {url.split('://')[0]} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
+            f"no driver for {scheme} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
         ) from None
-    except sa.exc.ArgumentError:
-        raise CatalogueError(f"{where} is neither a file's path nor a database URL") from None
+    except (ArgumentError, ValueError):
+        raise CatalogueError(f"{scheme}:// begins no database URL; give one, or a file's path") from None
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
+def _shown(url: sa.URL) -> str:
+    """What to call a catalogue in messages: its path, or its URL without the password."""
+    if url.get_backend_name() == "sqlite" and url.database:
+        return url.database
+    return url.render_as_string(hide_password=True)
+
+
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer takes its turn at the start: two that both read first could never both go on.
-    writing = connection.get_execution_options().get("write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    begin = connection.get_execution_options().get("begin")
+    if begin:
+        connection.exec_driver_sql(begin)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     # Autocommit on the driver's side: SQLAlchemy's own BEGIN then covers table creation too.
     connection.isolation_level = None
     for pragma in (
-        "journal_mode=WAL",  # readers go on while one process writes
+        "busy_timeout=10000",
         "synchronous=FULL",  # what was acknowledged survives a power cut
         "foreign_keys=ON",
         "secure_delete=ON",  # a removed dance leaves no bytes in the file
-        "busy_timeout=10000",
     ):
         connection.execute(f"PRAGMA {pragma}")
 

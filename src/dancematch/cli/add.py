@@ -3,11 +3,15 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dancematch.cli.output import emit_json, json_option, say, share_bar
 from dancematch.errors import InputError
+
+if TYPE_CHECKING:
+    from dancematch.pipeline.catalogue import Added
 
 
 @click.command("add")
@@ -56,21 +60,19 @@ def add_command(
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
-            if added.error:
-                say(f"{added.path}: {added.error}")
-            elif as_json:
-                emit_json(
-                    {
-                        "dance_id": added.dance_id,
-                        "state": state,
-                        "dancers": added.dancers,
-                        "seconds": added.seconds,
-                    }
-                )
-            elif added.skipped:
-                say(f"{added.path}: skipped, known as {added.dance_id}")
-            else:
-                say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)")
+            _tell_of(added, state, as_json)
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
         sys.exit(1)
+
+
+def _tell_of(added: "Added", state: str, as_json: bool) -> None:
+    if added.error is not None:
+        say(f"{added.path}: {added.error}")
+    elif not as_json and added.skipped:
+        say(f"{added.path}: skipped, known as {added.dance_id}")
+    elif not as_json:
+        say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)")
+    if as_json:
+        names = ("dance_id", "dancers", "seconds")
+        emit_json({"file": str(added.path), "state": state} | {name: getattr(added, name) for name in names})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, say
+from dancematch.cli.output import counted, emit_json, emit_table, json_option, say
 
 if TYPE_CHECKING:
     from dancematch.model.kmeans import KMeansTokeniser
@@ -59,8 +59,9 @@ def eval_command(
     for method in methods or tuple(METHODS):
         say(f"{suite}: {method} on {len(clips)} clips")
         result = evaluate(
-            suite, clips, method, query_genres=genres, refit=_refitted if refit else None, seed=seed
-        )
+            suite, clips, method, query_genres=genres, refit=_refitted if refit else None, seed=seed,
+            track=lambda questions: counted(questions, "asking", total=len(questions)),
+        )  # fmt: skip
         results.append(result)
         if as_json:
             emit_json(result)

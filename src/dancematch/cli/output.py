@@ -19,7 +19,9 @@ def emit_json(value: Any) -> None:
     """Print a noun, or anything JSON can say, as one line."""
     is_noun = dataclasses.is_dataclass(value) and not isinstance(value, type)
     plain = dataclasses.asdict(value) if is_noun else value
-    click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False, default=str))
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=str)
+    # A file's name may hold bytes that are no text; JSON has an escape for them, UTF-8 has not.
+    click.echo(text.encode(errors="backslashreplace").decode())
 
 
 def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

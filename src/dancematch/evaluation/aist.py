@@ -5,8 +5,9 @@ right answers; a method says how alike two clips are.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 
 from dancematch import formats
 from dancematch.errors import InputError
-from dancematch.evaluation.metrics import Scores, score_ranks
+from dancematch.evaluation.metrics import score_ranks
 from dancematch.formats.aist_names import AistName, parse_name, sequences
+from dancematch.index.align import place, usual_similarity
+from dancematch.index.engine import ORDER_WEIGHT, SHORTLIST
 from dancematch.index.histogram import Histograms, Weighting, channels_seen, combine_channels, word_counts
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.tokeniser import load_model
@@ -23,8 +26,6 @@ from dancematch.types import FloatArray, Motion
 
 GENRE_CLIPS = 20  # clips a genre and draw
 GENRE_DRAWS = 20
-
-Similarity = FloatArray  # [clips, clips]
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ def genre(names: Sequence[AistName], genres: Sequence[str], seed: int) -> Iterat
         drawn = np.concatenate([_draw(np.flatnonzero(every == one), rng) for one in np.unique(every)])
         for query in drawn[np.isin(every[drawn], genres)]:
             candidates = drawn[drawn != query]
-            yield candidates, every[candidates] == every[query], int(query)
+            right = every[candidates] == every[query]
+            if right.any():
+                yield candidates, right, int(query)
 
 
 def _draw(places: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -100,14 +103,16 @@ SUITES: Mapping[str, Callable[[Sequence[AistName], Sequence[str], int], Iterator
 
 @dataclass(frozen=True)
 class Method:
-    """A way to compare clips: a shipped model's words, under a weighting."""
+    """A way to compare clips: a shipped model's words, a weighting, and whether their order counts."""
 
     model: str
     weighting: Weighting = "sqrt-idf"
+    in_order: bool = False  # stage two as well, as in a search
 
 
 METHODS: Mapping[str, Method] = {
     "kmeans": Method("floor"),
+    "kmeans-two-stage": Method("floor", in_order=True),
     "kmeans-cosine": Method("floor", "cosine"),
     "kmeans-whole": Method("floor-whole"),
 }
@@ -115,28 +120,40 @@ METHODS: Mapping[str, Method] = {
 Refit = Callable[[Sequence[Motion], KMeansTokeniser], KMeansTokeniser]
 
 
-def histogram_similarity(
-    model: KMeansTokeniser, motions: Sequence[Motion], weighting: Weighting
-) -> Similarity:
-    """How alike the words of every two motions are."""
-    prints = [model.fingerprint(motion) for motion in motions]
-    counts = [word_counts(fingerprint) for fingerprint in prints]
-    seen = np.stack([channels_seen(fingerprint) for fingerprint in prints], axis=1)
-    histograms = Histograms(counts, weighting)
-    rows = [
-        combine_channels(histograms.cosines(count), seen[:, place], seen)
-        for place, count in enumerate(counts)
-    ]
-    return np.stack(rows)
+class Comparison:
+    """The words of all clips, compared as a search would."""
 
+    def __init__(self, model: KMeansTokeniser, motions: Sequence[Motion], method: Method) -> None:
+        self._method = method
+        self._codebook = model.codebook
+        self._prints = [model.fingerprint(motion) for motion in motions]
+        self._counts = [word_counts(fingerprint) for fingerprint in self._prints]
+        self._seen = np.stack([channels_seen(fingerprint) for fingerprint in self._prints], axis=1)
+        self._histograms = Histograms(self._counts, method.weighting)
+        self._usual = usual_similarity(self._codebook, np.sum(self._counts, axis=0, dtype=np.int64))
 
-def ranks(similarity: Similarity, questions: Sequence[Question]) -> list[int]:
-    """The rank of each query's best right answer; a tie counts against us."""
-    found = []
-    for candidates, right, query in questions:
-        scores = similarity[query, candidates]
-        found.append(1 + int((scores[~right] >= scores[right].max()).sum()))
-    return found
+    @lru_cache(maxsize=4096)  # noqa: B019  (lives as long as one evaluation)
+    def _similarity(self, query: int) -> FloatArray:
+        cosines = self._histograms.cosines(self._counts[query])
+        return combine_channels(cosines, self._seen[:, query], self._seen)
+
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+        """How alike the query and each candidate are."""
+        histogram = self._similarity(query)[candidates]
+        if not self._method.in_order:
+            return histogram
+        scores = (1 - ORDER_WEIGHT) * histogram
+        for place_ in np.argsort(-histogram, kind="stable")[:SHORTLIST]:
+            other = self._prints[candidates[place_]]
+            found = place(self._prints[query], other, self._codebook, self._usual)
+            scores[place_] += ORDER_WEIGHT * max(0.0, found.agreement)
+        return scores
+
+    def rank(self, question: Question) -> int:
+        """The rank of the best right answer; a tie counts against us."""
+        candidates, right, query = question
+        scores = self.scores(query, candidates)
+        return 1 + int((scores[~right] >= scores[right].max()).sum())
 
 
 def chance_rank1(questions: Sequence[Question]) -> float:
@@ -152,11 +169,12 @@ def evaluate(
     query_genres: Sequence[str] | None = None,
     refit: Refit | None = None,
     seed: int = 0,
+    track: Callable[[Sequence[Question]], Iterable[Question]] = lambda questions: questions,
 ) -> Result:
     """Run one suite with one method.
 
     With `refit`, the method's tokeniser is fitted anew on the genres that are not queried,
-    so that the queries' genres are unseen.
+    so that the queries' genres are unseen. `track` passes the questions on and may show progress.
     """
     if method not in METHODS or suite not in SUITES:
         raise InputError(
@@ -168,11 +186,11 @@ def evaluate(
     if refit is not None:
         model = refit([clip.motion for clip in clips if clip.name.genre not in genres], model)
     trained = model.trained_on.get("aist_genres", [])
-    similarity = histogram_similarity(model, [clip.motion for clip in clips], METHODS[method].weighting)
+    comparison = Comparison(model, [clip.motion for clip in clips], METHODS[method])
     questions = list(SUITES[suite]([clip.name for clip in clips], genres, seed))
     if not questions:
         raise InputError(f"{suite} has no query among the genres {', '.join(genres)}")
-    scores: Scores = score_ranks(ranks(similarity, questions))
+    scores = score_ranks([comparison.rank(question) for question in track(questions)])
     return Result(
         suite=suite,
         method=f"{method}-refitted" if refit else method,

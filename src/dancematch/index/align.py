@@ -1,5 +1,6 @@
 """Where in the dance: the place and tempo at which a query's words fit a reference's best."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,37 +67,37 @@ def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual:
     Costs query length x reference length x tempi.
     """
     evidence = word_evidence(query, reference, codebook, usual)
-    count, shorter = len(query), min(len(query), len(reference))
-    least = max(1, int(LEAST_SHARED * shorter))
-    padded = np.pad(evidence, ((0, 0), (0, 1)))  # the last column stands for "beyond the end"
-    rows = np.arange(count) * padded.shape[1]
+    shorter = min(len(query), len(reference))
     best = (-np.inf, 0, 1.0)
     for tempo in TEMPI:
-        steps = np.round(np.arange(count) * tempo).astype(np.intp)
-        offsets = np.arange(least - 1 - int(steps[-1]), len(reference) - least + 1)
-        columns = offsets[:, None] + steps  # [offsets, query words]
-        inside = (columns >= 0) & (columns < len(reference))
-        columns[~inside] = len(reference)
-        sums = padded.ravel().take(rows + columns).sum(axis=1)
-        sums[inside.sum(axis=1) < least] = -np.inf
+        steps = _steps(len(query), tempo)
+        # Each pair of words votes for the one offset that brings them together.
+        offsets = (np.arange(len(reference)) - steps[:, None] + steps[-1]).ravel()
+        sums = np.bincount(offsets, weights=evidence.ravel())
+        sums[np.bincount(offsets) < LEAST_SHARED * shorter] = -np.inf
         found = int(sums.argmax())
         # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
-        value = float(sums[found]) - 1e-6 * abs(np.log(tempo))
-        best = max(best, (value, int(offsets[found]), tempo))
+        value = float(sums[found]) - 1e-6 * abs(math.log(tempo))
+        best = max(best, (value, found - int(steps[-1]), tempo))
     whole = max(shorter * full_evidence(query, usual), 1e-6)
     return _placement(query, reference, best, whole)
+
+
+def _steps(words: int, tempo: float) -> NDArray[np.intp]:
+    """How far the reference has gone at each of the query's words."""
+    return np.round(np.arange(words) * tempo).astype(np.intp)
 
 
 def _placement(
     query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], whole: float
 ) -> Placement:
     value, offset, tempo = best
-    columns = offset + np.round(np.arange(len(query)) * tempo).astype(int)
+    columns = offset + _steps(len(query), tempo)
     shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
     first, last = int(shared[0]), int(shared[-1])
     return Placement(
         query=query.span(first, last),
         reference=reference.span(int(columns[first]), int(columns[last])),
         tempo=tempo,
-        agreement=value / whole,
+        agreement=float(value / whole),
     )

@@ -1,9 +1,10 @@
 """How sure: what score would an unrelated dance have reached?
 
-The crowd that answers is the model's background of ordinary dances, together with the
-other dances of the catalogue once they are many. The best of many unrelated dances is what
-a match must beat, so it is the upper half of the crowd that counts: a normal tail through
-its median and its 95th percentile.
+Two crowds answer: the model's background of ordinary dances, and other dances of the
+catalogue, which may be more like the query altogether (same studio, same camera). The best
+of many unrelated dances is what a match must beat, so it is the upper half of the background
+that gives the spread: a normal tail through its median and its 95th percentile. Where the
+catalogue's own dances lie higher, the whole tail is moved up to them.
 """
 
 import math
@@ -13,23 +14,34 @@ import numpy as np
 from dancematch.types import FloatArray
 
 MAX_EVALUE = 0.05  # the default decision
-FEWEST = 40  # fewer scores than this say nothing about a tail
+FEWEST = 20  # fewer scores than this say nothing about a tail
+FEWEST_PEERS = 3  # nor fewer than this about a middle
 WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py fits this
 _LEAST_SPREAD = 0.02  # of the score: a narrower crowd is chance
 _DEVIATIONS_AT_95 = 1.645  # where a normal distribution has its 95th percentile
 
 
-def evalue(score: float, crowd: FloatArray, dances: int) -> float:
+def evalue(score: float, background: FloatArray, peers: FloatArray, dances: int) -> float:
     """How many of `dances` unrelated dances would score at least `score`.
 
-    Without a crowd there is no telling: every one of them might.
+    `background` and `peers` are scores of dances that are not this one. Without a background
+    there is no telling: every dance might.
     """
-    if len(crowd) < FEWEST:
+    if len(background) < FEWEST:
         return float(dances)
-    middle, high = (float(value) for value in np.quantile(_stretched(crowd), [0.5, 0.95]))
-    spread = WIDENING * max((high - middle) / _DEVIATIONS_AT_95, _LEAST_SPREAD)
+    middle, spread = _tail(background)
+    if len(peers) >= FEWEST_PEERS:
+        peers_middle, peers_spread = _tail(peers)
+        middle = max(middle, peers_middle)
+        spread = max(spread, peers_spread) if len(peers) >= FEWEST else spread
     beyond = float(_stretched(np.float32(score))) - middle
-    return dances * math.erfc(beyond / spread / math.sqrt(2)) / 2
+    return dances * math.erfc(beyond / (WIDENING * spread) / math.sqrt(2)) / 2
+
+
+def _tail(crowd: FloatArray) -> tuple[float, float]:
+    """Middle and spread of the normal distribution that has the crowd's median and 95th percentile."""
+    middle, high = (float(value) for value in np.quantile(_stretched(crowd), [0.5, 0.95]))
+    return middle, max((high - middle) / _DEVIATIONS_AT_95, _LEAST_SPREAD)
 
 
 def _stretched(scores: FloatArray | np.float32) -> FloatArray:

@@ -7,7 +7,7 @@ Every dance is entered as a whole and, when it is long, as overlapping windows t
 histogram of three minutes does not show the five seconds somebody danced of it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +27,8 @@ from dancematch.types import Codebook, Fingerprint, FloatArray, Match
 
 LIMIT = 10  # matches a search returns
 SHORTLIST = 30  # dances that stage two looks at
-ORDER_WEIGHT = 0.6  # of stage two in the score; the rest is stage one's
-MANY_RIVALS = 20  # from here on the catalogue's other dances help to judge a score
+ORDER_WEIGHT = 0.5  # of stage two in the score; the rest is stage one's
+PEERS = 60  # dances of the catalogue that help to judge a score
 WINDOW_SECONDS = 6.0
 WINDOW_STEP_SECONDS = 2.0
 WINDOWED_FROM_SECONDS = 9.0  # a shorter dance is found well enough as a whole
@@ -107,7 +107,7 @@ class Engine:
         ]
         self._background = [self._checked(fingerprint) for fingerprint in background]
         names = [entry.dance_id for entry in self._entries]
-        self._dance_ids, self._dance_of = np.unique(np.array(names, dtype=object), return_inverse=True)
+        _, self._dance_of = np.unique(np.array(names, dtype=object), return_inverse=True)
         if self._entries:
             known = [entry.fingerprint for entry in self._entries] + self._background
             self._seen = np.stack([channels_seen(fingerprint) for fingerprint in known], axis=1)
@@ -129,8 +129,8 @@ class Engine:
         ranked = self._rerank(candidates)  # stage two: order in time
         if not ranked:
             return []
-        crowd = self._crowd(ranked)
-        return [self._match(found, crowd) for found in ranked[:limit]]
+        judge = self._judge(ranked[0])
+        return [self._match(found, judge(found)) for found in ranked[:limit]]
 
     def _shortlist(self, queries: Sequence[Query]) -> list[list[_Candidate]]:
         """The dances whose words are most like the clip's, each with all readings of the clip."""
@@ -170,18 +170,32 @@ class Engine:
     def _place(self, query: Fingerprint, reference: Fingerprint) -> Placement:
         return place(query, reference, self._codebook, self._usual)
 
-    def _crowd(self, ranked: list[_Ranked]) -> FloatArray:
-        """What unrelated dances score against the best match's reading of the clip."""
-        query = ranked[0].candidate.query.fingerprint
+    def _judge(self, best: _Ranked) -> Callable[[_Ranked], float]:
+        """The way to an E-value: what unrelated dances score against the best candidate's reading."""
+        query = best.candidate.query.fingerprint
         _, scores = self._compare(query)
-        unrelated = [
-            _score(float(histogram), self._place(query, other))
-            for histogram, other in zip(scores[len(self._entries) :], self._background, strict=True)
-        ]
-        rivals = [found.score for found in ranked[1:]]
-        return np.array(unrelated + (rivals if len(rivals) >= MANY_RIVALS else []), dtype=np.float32)
+        known = len(self._entries)
+        background = np.array(
+            [
+                _score(float(histogram), self._place(query, other))
+                for histogram, other in zip(scores[known:], self._background, strict=True)
+            ]
+        )
+        champions = self._best_entry_of_each_dance(scores[:known])
+        chosen = champions[:: -(-len(champions) // PEERS)]
+        peers = {
+            self._entries[e].dance_id: _score(float(scores[e]), self._place(query, self._entries[e].whole))
+            for e in chosen
+        }
 
-    def _match(self, found: _Ranked, crowd: FloatArray) -> Match:
+        def judge(found: _Ranked) -> float:
+            dance_id = found.candidate.entry.dance_id
+            others = np.array([score for name, score in peers.items() if name != dance_id])
+            return evalue(found.score, background, others, len(champions))
+
+        return judge
+
+    def _match(self, found: _Ranked, evalue_: float) -> Match:
         candidate, placement = found.candidate, found.placement
         return Match(
             dance_id=candidate.entry.dance_id,
@@ -191,7 +205,7 @@ class Engine:
             mirrored=candidate.query.mirrored,
             tempo=placement.tempo,
             dancer=candidate.query.dancer,
-            evalue=evalue(found.score, crowd, len(self._dance_ids)),
+            evalue=evalue_,
             parts={"histogram": candidate.histogram, "order": placement.agreement, **candidate.parts},
         )
 

@@ -36,37 +36,35 @@ class Histograms:
         if weighting not in get_args(Weighting):
             raise InputError(f"weighting must be one of {', '.join(get_args(Weighting))}, got {weighting!r}")
         self.weighting = weighting
-        stacked = np.stack(counts)  # [N, C, K]
-        self._counts = np.ascontiguousarray(stacked.transpose(1, 2, 0))  # [C, K, N]
-        self._rarity = self._word_rarity(stacked)  # [C, K]
-        self._norms = np.linalg.norm(self._weigh(stacked), axis=2).T  # [C, N]
+        self._counts = np.ascontiguousarray(np.stack(counts, axis=2))  # [C, K, N]
+        self._rarity = self._word_rarity()  # [C, K]
+        self._norms = np.stack(  # [C, N]; a channel at a time, for memory's sake
+            [np.linalg.norm(self._damped(rows) * rarity[:, None], axis=0)
+             for rows, rarity in zip(self._counts, self._rarity, strict=True)]
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return int(self._counts.shape[2])
 
-    def _word_rarity(self, counts: NDArray[np.uint8]) -> FloatArray:
+    def _word_rarity(self) -> FloatArray:
         if self.weighting == "cosine":
-            return np.ones(counts.shape[1:], dtype=np.float32)
-        occurrences = (counts > 0).sum(axis=0)
+            return np.ones(self._counts.shape[:2], dtype=np.float32)
+        occurrences = (self._counts > 0).sum(axis=2)
         # The constant keeps a word that every entry has from vanishing altogether.
-        rarity = 0.1 + np.log((1 + len(counts)) / (1 + occurrences))
+        rarity = 0.1 + np.log((1 + len(self)) / (1 + occurrences))
         return np.asarray(rarity, dtype=np.float32)
 
-    def _weigh(self, counts: NDArray[np.uint8]) -> FloatArray:
-        """A histogram's weights, before it is brought to length 1."""
+    def _damped(self, counts: NDArray[np.uint8]) -> FloatArray:
         values = counts.astype(np.float32)
-        damped = np.sqrt(values) if self.weighting == "sqrt-idf" else values
-        return np.asarray(self._rarity * damped)
+        return np.sqrt(values) if self.weighting == "sqrt-idf" else values
 
     def cosines(self, counts: NDArray[np.uint8]) -> FloatArray:
         """The cosine of one histogram with every entry's, by channel: [channels, entries]."""
-        weights = self._weigh(counts)
+        weights = self._damped(counts) * self._rarity
         norms = np.linalg.norm(weights, axis=1)
         result = np.zeros(self._norms.shape, dtype=np.float32)
         for channel, word in np.argwhere(counts):
-            row = self._counts[channel, word].astype(np.float32)
-            if self.weighting == "sqrt-idf":
-                row = np.sqrt(row)
+            row = self._damped(self._counts[channel, word])
             result[channel] += weights[channel, word] * self._rarity[channel, word] * row
         return np.asarray(result / np.maximum(norms[:, None] * self._norms, 1e-9))
 

@@ -31,7 +31,7 @@ class PartWords:
     centres: FloatArray  # [words, dimensions]
 
     def words(self, features: FloatArray) -> NDArray[np.intp]:
-        """The nearest centre of each row; a row that is not wholly seen counts as the mean."""
+        """The nearest centre of each row; what is not seen of it counts as the mean."""
         centred = np.nan_to_num(features - self.mean)
         projected = centred @ self.basis
         distances = (self.centres**2).sum(axis=1) - 2 * projected @ self.centres.T
@@ -43,7 +43,7 @@ def patch_features(canonical: Motion, joints: tuple[str, ...]) -> FloatArray:
     count = len(canonical.joints) // PATCH_FRAMES
     half = PATCH_FRAMES // 2
     selected = canonical.joints[: count * PATCH_FRAMES, joint_places(joints)]
-    patches = selected.reshape(count, PATCH_FRAMES, -1)
+    patches = selected.reshape(count, PATCH_FRAMES, len(joints) * 3)
     first, second = patches[:, :half].mean(axis=1), patches[:, half:].mean(axis=1)
     features: FloatArray = np.concatenate([(first + second) / 2, second - first], axis=1)
     return features
@@ -128,13 +128,19 @@ class KMeansTokeniser:
             digest.update(name.encode() + np.ascontiguousarray(array, dtype="<f4").tobytes())
         return f"{self.kind}-{self.layout}-{self.vocabulary}-{digest.hexdigest()[:12]}"
 
+    def is_long_enough(self, motion: Motion) -> bool:
+        """Whether the motion gives at least one word: its frames, not its seconds, must reach so far."""
+        ticks = (len(motion.joints) - 1) / motion.fps * FPS
+        return ticks > PATCH_FRAMES - 1 - 1e-6
+
     def fingerprint(self, motion: Motion) -> Fingerprint:
         """Put a motion into words."""
-        canonical = canonicalise(motion)
-        if len(canonical.joints) < PATCH_FRAMES:
+        if not self.is_long_enough(motion):
             raise InputError(
-                f"a word needs {self.seconds_per_word:.2f} s of motion, got {motion.seconds:.2f} s"
+                f"a word needs {self.seconds_per_word:.2f} s of motion, "
+                f"got {len(motion.joints)} frame(s) at {motion.fps:g} a second"
             )
+        canonical = canonicalise(motion)
         joints = LAYOUTS[self.layout]
         words = [part.words(patch_features(canonical, joints[name])) for name, part in self.parts.items()]
         visibility = [patch_visibility(canonical, joints[name]) for name in self.parts]

@@ -6,16 +6,18 @@ tell a search how alike unrelated dances are.
 """
 
 import json
+import zlib
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+from zipfile import BadZipFile
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from dancematch.errors import ModelError
+from dancematch.errors import InputError, ModelError
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.types import Codebook, Fingerprint, Motion
 
@@ -38,6 +40,9 @@ class Tokeniser(Protocol):
     @property
     def codebook(self) -> Codebook:
         """What the words mean."""
+
+    def is_long_enough(self, motion: Motion) -> bool:
+        """Whether the motion gives at least one word."""
 
     def fingerprint(self, motion: Motion) -> Fingerprint:
         """Put a motion into words."""
@@ -75,8 +80,10 @@ def load_model(model: str | Path | None = None) -> KMeansTokeniser:
         loaded = KMeansTokeniser.from_arrays(config["layout"], arrays, trained_on=config["trained_on"])
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise ModelError(f"the model in {folder} is damaged ({error}); train or install it again") from None
-    if loaded.model_id != config["model_id"]:
-        raise ModelError(f"the model in {folder} is damaged (its weights do not fit its model_id)")
+    expected = {"model_id": loaded.model_id, **loaded.config}
+    wrong = [name for name, value in expected.items() if config.get(name) != value]
+    if wrong:
+        raise ModelError(f"the model in {folder} is damaged (its weights do not fit its {wrong[0]})")
     return loaded
 
 
@@ -84,32 +91,40 @@ def save_model(model: KMeansTokeniser, folder: Path, background: Sequence[Finger
     """Keep a tokeniser and its background in a new folder."""
     if (folder / "config.json").exists():
         raise ModelError(f"{folder} already holds a model; choose another folder or remove it first")
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(
-        {name: np.ascontiguousarray(a) for name, a in model.arrays.items()}, folder / "weights.safetensors"
-    )
-    np.savez_compressed(
-        folder / "background.npz",
-        words=np.concatenate([print_.words for print_ in background]).astype(_word_type(model.vocabulary)),
-        lengths=np.array([len(print_) for print_ in background], dtype=np.uint32),
-    )
     config = {"format": FORMAT, "model_id": model.model_id, **model.config, "trained_on": model.trained_on}
-    # Last, because a folder with a config is a finished one.
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
+    none = np.zeros((0, len(model.parts)))
+    words = np.concatenate([none, *(fingerprint.words for fingerprint in background)])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(arrays, folder / "weights.safetensors")
+        np.savez_compressed(
+            folder / "background.npz",
+            words=words.astype(_word_type(model.vocabulary)),
+            lengths=np.array([len(fingerprint) for fingerprint in background], dtype=np.uint32),
+        )
+        # Last and at once, because a folder with a config is a finished one.
+        unfinished = folder / "config.json.part"
+        unfinished.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        unfinished.replace(folder / "config.json")
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"the model cannot be kept in {folder}: {error}") from None
 
 
 def load_background(tokeniser: KMeansTokeniser, model: str | Path | None = None) -> list[Fingerprint]:
     """Fingerprints of ordinary dances in the words of `tokeniser`, which was loaded from `model`."""
     path = model_folder(model) / "background.npz"
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            pieces = np.split(stored["words"], np.cumsum(stored["lengths"])[:-1])
-    except (OSError, ValueError, KeyError) as error:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            *pieces, rest = np.split(stored["words"], np.cumsum(stored["lengths"]))
+        if len(rest):
+            raise ValueError(f"{len(rest)} words belong to no dance")
+        return [
+            Fingerprint(words, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id)
+            for words in pieces
+        ]
+    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error, InputError) as error:
         raise ModelError(f"{path} is damaged ({error}); train or install the model again") from None
-    return [
-        Fingerprint(words, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id)
-        for words in pieces
-    ]
 
 
 def _word_type(vocabulary: int) -> type:

@@ -38,6 +38,11 @@ def open_catalogue(where: str | Path, *, model: str | Path | None = None, create
     return Catalogue(where, model=model, create=create)
 
 
+def _readable(name: str) -> str:
+    """A file's name as text; on some systems a name may be any bytes."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
 class Catalogue:
     """Known dances: add to them, search them."""
 
@@ -69,7 +74,7 @@ class Catalogue:
         The same content is not added twice, whatever its name.
         """
         path = Path(path)
-        names = {path: dance_id or path.stem}
+        names = {path: dance_id or _readable(path.stem)}
         (added,) = self._add_named(names, label=label, bank=bank, jobs=1, on_progress=on_progress)
         if added.error is not None:
             raise added.error
@@ -85,7 +90,7 @@ class Catalogue:
         on_progress: Progress | None = None,
     ) -> Iterator[Added]:
         """Learn every clip in the files and folders named, telling of each; a bad one spoils nothing else."""
-        names = {clip: clip.stem for clip in clips_in(places)}
+        names = {clip: _readable(clip.stem) for clip in clips_in(places)}
         yield from self._add_named(names, label=label, bank=bank, jobs=jobs, on_progress=on_progress)
 
     def _add_named(
@@ -98,38 +103,38 @@ class Catalogue:
         on_progress: Progress | None,
     ) -> Iterator[Added]:
         hashes: dict[Path, str] = {}
-        for path, name in names.items():
-            early = self._without_work(path, name, hashes)
+        for path in names:
+            early = self._without_work(path, names, hashes)
             if early is not None:
                 yield early
         outcomes = motions_of_many(
             list(hashes), jobs=jobs, make_estimator=self._make_estimator, on_progress=on_progress
         )
-        for outcome in outcomes if hashes else ():
+        for outcome in outcomes:
             path = outcome.path
             try:
                 if outcome.error is not None:
                     raise outcome.error
                 motions = self._long_enough(outcome.motions, path)
                 seconds = max(motion.span.end for motion in motions)
-                dance = Dance(names[path], path.name, hashes[path], seconds, label, bank)
+                dance = Dance(names[path], _readable(path.name), hashes[path], seconds, label, bank)
                 self._store.add(dance, [self._track(motion) for motion in motions])
                 yield Added(path, names[path], dancers=len(motions), seconds=seconds)
             except DanceMatchError as error:
                 yield Added(path, error=error)
 
-    def _without_work(self, path: Path, name: str, hashes: dict[Path, str]) -> Added | None:
+    def _without_work(self, path: Path, names: dict[Path, str], hashes: dict[Path, str]) -> Added | None:
         """What can be said of a clip before the long work on it; its hash is noted if nothing can."""
         try:
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
         twin = next((other for other, its in hashes.items() if its == digest), None)
-        present = twin.stem if twin else self._store.find_content(digest)
+        present = names[twin] if twin else self._store.find_content(digest)
         if present is not None:
             return Added(path, present, skipped=True)
-        if self._store.has(name):
-            taken = f"{name!r} is already the name of another dance in {self._store.where}"
+        if self._store.has(names[path]) or names[path] in map(names.__getitem__, hashes):
+            taken = f"{names[path]!r} is already the name of another dance in {self._store.where}"
             return Added(path, error=DanceExistsError(f"{taken}; rename the file or give an id"))
         hashes[path] = digest
         return None
@@ -138,7 +143,7 @@ class Catalogue:
         return StoredTrack(self.tokeniser.fingerprint(motion), to_body15(motion))
 
     def _long_enough(self, motions: Sequence[Motion], path: Path) -> list[Motion]:
-        kept = [motion for motion in motions if motion.seconds >= self.tokeniser.seconds_per_word]
+        kept = [motion for motion in motions if self.tokeniser.is_long_enough(motion)]
         if not kept:
             raise NoDancerError(f"nobody is seen in {path} for long enough to give a single word")
         return kept

@@ -4,6 +4,7 @@ import hashlib
 import multiprocessing
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -56,29 +57,44 @@ def motions_of(
 
 
 def content_hash(path: str | Path) -> str:
-    """A name for a file's content: equal for equal bytes only."""
+    """A name for the content of a file, or of all files of a folder: equal for equal bytes only."""
+    path = Path(path)
     try:
-        with Path(path).open("rb") as file:
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.is_file())
+            hashes = [f"{file.name} {content_hash(file)}" for file in inside]
+            return hashlib.sha256("\n".join(hashes).encode(errors="surrogateescape")).hexdigest()
+        with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def clips_in(places: Sequence[str | Path]) -> list[Path]:
-    """The files named, and the videos and motion files in the folders named, in order of name."""
+    """The files named, and the videos and motion files in the folders named, in order of name.
+
+    A folder of frames (OpenPose) is one clip.
+    """
     found: dict[Path, None] = {}
     for place in map(Path, places):
         if not place.exists():
             raise InputError(f"{place} does not exist")
-        inside = sorted(p for p in place.rglob("*") if _is_clip(p)) if place.is_dir() else [place]
+        inside = [place] if place.is_file() else list(_clips_below(place))
         if not inside:
             raise InputError(f"there is no video or motion file in {place}")
         found.update(dict.fromkeys(inside))
     return list(found)
 
 
-def _is_clip(path: Path) -> bool:
-    return path.is_file() and (path.suffix.lower() in VIDEO_SUFFIXES or formats.is_motion_file(path))
+def _clips_below(folder: Path) -> Iterator[Path]:
+    if formats.is_motion_file(folder):
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            yield from _clips_below(path)
+        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.is_motion_file(path):
+            yield path
 
 
 def motions_of_many(
@@ -96,7 +112,7 @@ def motions_of_many(
     if jobs < 1:
         raise InputError(f"jobs must be 1 or more, got {jobs}")
     tell = on_progress or (lambda _share: None)
-    if jobs == 1 or len(paths) == 1:
+    if jobs == 1 or len(paths) < 2:
         estimator = None if all(map(formats.is_motion_file, paths)) else make_estimator()
         for done, path in enumerate(paths):
             yield _outcome(path, estimator, lambda share, done=done: tell((done + share) / len(paths)))  # type: ignore[misc]
@@ -115,16 +131,40 @@ def _outcome(path: Path, estimator: PoseEstimator | None, tell: Progress) -> Out
 def _in_processes(
     paths: Sequence[Path], jobs: int, make_estimator: MakeEstimator, tell: Progress
 ) -> Iterator[Outcome]:
+    """As `motions_of_many`; if a process dies, what is left goes on one file at a time."""
+    done = 0
+
+    def tell_of_all(share_of_rest: float) -> None:
+        tell((done + share_of_rest * (len(paths) - done)) / len(paths))
+
+    while done < len(paths):
+        try:
+            for outcome in _in_pool(paths[done:], jobs, make_estimator, tell_of_all):
+                yield outcome
+                done += 1
+        except BrokenProcessPool:
+            # Several at once cannot tell which file was to blame; one at a time can.
+            if jobs == 1:
+                reason = f"the process that read {paths[done]} died, perhaps for lack of memory"
+                yield Outcome(paths[done], error=InputError(f"{reason}; try a shorter or smaller clip"))
+                done += 1
+            jobs = 1
+    tell(1.0)
+
+
+def _in_pool(
+    paths: Sequence[Path], jobs: int, make_estimator: MakeEstimator, tell: Progress
+) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")  # the networks' threads do not survive a fork
     shares = context.Array("d", len(paths), lock=False)
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (make_estimator, shares))
     try:
-        futures = [pool.submit(_work, number, path) for number, path in enumerate(paths)]
-        for path, future in zip(paths, futures, strict=True):
+        futures = deque(pool.submit(_work, number, path) for number, path in enumerate(paths))
+        while futures:
+            future = futures.popleft()  # not kept: thousands of videos' skeletons would pile up
             while not _ready(future):
                 tell(sum(shares) / len(paths))
-            yield _result(path, future)
-        tell(1.0)
+            yield future.result()
     finally:
         for process in list((pool._processes or {}).values()):  # nothing public ends a busy worker
             process.terminate()
@@ -136,14 +176,6 @@ def _ready(future: "Future[Outcome]") -> bool:
     while not future.done() and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS / 10)
     return future.done()
-
-
-def _result(path: Path, future: "Future[Outcome]") -> Outcome:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        reason = f"the process that read {path} died, perhaps for lack of memory; try it alone with --jobs 1"
-        return Outcome(path, error=InputError(reason))
 
 
 _worker: dict[str, Any] = {}  # filled once in each worker process
@@ -180,14 +212,19 @@ def extract(
     """
     clips = clips_in(places)
     targets = _targets(clips, Path(folder))
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    hashes = {clip: content_hash(clip) for clip in clips}
-    finished = [clip for clip in clips if _is_extracted(targets[clip], hashes[clip])]
-    for clip in finished:
-        yield Outcome(clip, tuple(npz.read(targets[clip]))), targets[clip]
-    waiting = [clip for clip in clips if clip not in set(finished)]
-    if not waiting:
-        return
+    _make_folder(Path(folder))
+    hashes: dict[Path, str] = {}
+    waiting: list[Path] = []
+    for clip in clips:
+        try:
+            hashes[clip] = content_hash(clip)
+        except InputError as error:
+            yield Outcome(clip, error=error), None
+            continue
+        if _is_extracted(targets[clip], hashes[clip]):
+            yield Outcome(clip, tuple(npz.read(targets[clip]))), targets[clip]
+        else:
+            waiting.append(clip)
     for outcome in motions_of_many(
         waiting, jobs=jobs, make_estimator=make_estimator, on_progress=on_progress
     ):
@@ -197,6 +234,13 @@ def extract(
         source = {"name": outcome.path.name, "sha256": hashes[outcome.path]}
         npz.write(targets[outcome.path], outcome.motions, source=source)
         yield outcome, targets[outcome.path]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made a folder: {error.strerror}; choose another") from None
 
 
 def _targets(clips: Sequence[Path], folder: Path) -> dict[Path, Path]:

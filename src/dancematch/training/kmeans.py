@@ -26,6 +26,8 @@ def fit_kmeans(
     """Fit one vocabulary a body part of `layout` on all patches of `motions`."""
     if layout not in LAYOUTS:
         raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    if not motions:
+        raise InputError("a tokeniser is fitted on motions, got none")
     canonical = [canonicalise(motion) for motion in motions]
     parts = {}
     for name, joints in LAYOUTS[layout].items():
@@ -44,7 +46,7 @@ def fit_kmeans(
 def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -> PartWords:
     mean = features.mean(axis=0)
     variances, axes = np.linalg.eigh(np.cov(features - mean, rowvar=False))
-    share = np.cumsum(variances[::-1]) / variances.sum()
+    share = np.cumsum(variances[::-1]) / max(float(variances.sum()), 1e-12)  # 0 if nobody moves
     dimensions = int(np.searchsorted(share, VARIANCE_KEPT)) + 1
     basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
     centres = _lloyd((features - mean) @ basis, vocabulary, rng)
@@ -73,7 +75,8 @@ def pick_background(
     share = max(1, count // len(groups))
     longest = round(10.0 / model.seconds_per_word)
     chosen = []
-    for motions in groups:
+    for group in groups:
+        motions = [motion for motion in group if model.is_long_enough(motion)]
         places = rng.choice(len(motions), min(share, len(motions)), replace=False)
         prints = [model.fingerprint(motions[place]) for place in sorted(places.tolist())]
         chosen += [fingerprint.stretch(0, min(len(fingerprint), longest) - 1) for fingerprint in prints]

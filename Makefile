@@ -1,0 +1,40 @@
+# Each target sets up everything it needs: a virtual environment in .venv, then the work.
+
+PYTHON ?= python3
+BIN := .venv/bin
+AISTPP ?= ../shared/data/aistpp
+
+.PHONY: demo test lint eval bench clean
+
+demo: .venv/installed  ## render dances, recognise them from video, write demo/report.html
+	$(BIN)/dancematch demo
+
+test: .venv/installed-dev lint  ## everything CI checks
+	$(BIN)/pytest -n auto
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+eval: .venv/installed  ## how well: AIST++ in its public layout at $(AISTPP)
+	sh eval/run.sh "$(AISTPP)"
+
+bench: .venv/installed  ## how fast: rendering and pose estimation
+	$(BIN)/python bench/render.py
+	$(BIN)/python bench/pose.py demo/*.mp4
+
+clean:
+	rm -rf .venv demo dist
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dancematch needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ .venv/installed

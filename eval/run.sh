@@ -1,0 +1,26 @@
+#!/bin/sh
+# Measure how well dances are found and keep the figures in eval/results.
+#   sh eval/run.sh AISTPP_FOLDER
+set -eu
+data=$1
+cd "$(dirname "$0")/.."
+out=eval/results
+mkdir -p "$out"
+
+keep() { # keep NAME COMMAND...: the command's JSON lines, behind a line that says where they come from
+  name=$1
+  shift
+  .venv/bin/python eval/header.py "$@" >"$out/$name.part"
+  "$@" >>"$out/$name.part"
+  mv "$out/$name.part" "$out/$name.jsonl"
+  echo "$out/$name.jsonl"
+}
+
+keep aist-genre .venv/bin/dancematch eval aist-genre --data "$data" --json
+keep aist-cross-dancer .venv/bin/dancematch eval aist-cross-dancer --data "$data" --json
+for genres in LH,PO KR,LO BR,JB,JS; do
+  keep "aist-cross-dancer-unseen-$genres" \
+    .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json
+done
+keep open-set .venv/bin/python eval/calibration.py "$data"
+.venv/bin/python eval/tables.py

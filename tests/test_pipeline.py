@@ -1,0 +1,348 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dance_samples import Puppet, dance, standing, write_dance, write_puppets
+from dancematch import formats
+from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
+from dancematch.formats import npz
+from dancematch.pipeline.catalogue import Added, Catalogue, open_catalogue
+from dancematch.pipeline.extract import (
+    Outcome,
+    clips_in,
+    content_hash,
+    extract,
+    motions_of,
+    motions_of_many,
+)
+
+DANCEMATCH = str(Path(sys.executable).with_name("dancematch"))
+
+
+def same_motion(motion, other) -> bool:
+    return np.array_equal(motion.joints, other.joints) and motion.start == other.start
+
+
+def stories(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+    """Each file's name, and what came of it."""
+    return [(o.path.stem, type(o.error).__name__ if o.error else f"{len(o.motions)}") for o in outcomes]
+
+
+def openpose_folder(folder: Path, frames: int = 12) -> Path:
+    """Frames of somebody whose whole body sways a little."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    body = rng.uniform(100, 300, (25, 2))
+    for number in range(frames):
+        points = np.concatenate([body + number, np.ones((25, 1))], axis=1)
+        people = [{"pose_keypoints_2d": points.ravel().tolist()}]
+        (folder / f"clip_{number:012}_keypoints.json").write_text(json.dumps({"people": people}))
+    return folder
+
+
+def test_a_motion_file_needs_no_estimator(tmp_path):
+    path = write_dance(tmp_path / "a.npz", 1)
+    (found,) = motions_of(path)
+
+    assert same_motion(dance(1), found)
+
+
+def test_a_video_goes_through_the_estimator(tmp_path):
+    (path,) = write_puppets(tmp_path, clip=2)
+    told: list[float] = []
+    (found,) = motions_of(path, estimator=Puppet(), on_progress=told.append)
+
+    np.testing.assert_allclose(dance(2).joints, found.joints, atol=1e-5)
+    assert [0.5] == told
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.mp4 does not exist"):
+        motions_of(tmp_path / "gone.mp4", estimator=Puppet())
+
+
+def test_folders_are_searched_for_clips(tmp_path):
+    """Videos and motion files at any depth, by name; other files are left out, and nothing comes twice."""
+    (tmp_path / "notes.txt").write_text("not a clip")
+    deep = write_dance(tmp_path / "deep" / "er" / "b.NPZ".lower(), 1)
+    videos = write_puppets(tmp_path, c=1, a=1)
+
+    assert [videos[1], videos[0], deep] == clips_in([tmp_path, deep])
+    assert [tmp_path / "notes.txt"] == clips_in([tmp_path / "notes.txt"])  # whoever names it means it
+
+
+def test_a_folder_of_frames_is_one_clip(tmp_path):
+    frames = openpose_folder(tmp_path / "shoot" / "take1")
+    video = write_puppets(tmp_path / "shoot", zumba=1)[0]
+
+    assert [frames, video] == clips_in([tmp_path])
+    assert [frames] == clips_in([frames])
+    assert ["1"] == [story for _, story in stories(list(motions_of_many([frames])))]
+
+
+def test_places_without_a_clip_are_named(tmp_path):
+    with pytest.raises(InputError, match="there is no video or motion file in"):
+        clips_in([tmp_path])
+    with pytest.raises(InputError, match="does not exist"):
+        clips_in([tmp_path / "gone"])
+
+
+def test_equal_content_has_an_equal_name_only_then(tmp_path):
+    one, two, three = write_puppets(tmp_path, one=1, two=1, three=3)
+    frames, twins = openpose_folder(tmp_path / "f"), openpose_folder(tmp_path / "g")
+    before = content_hash(frames)
+    next(frames.glob("*.json")).write_text("{}")
+
+    assert content_hash(one) == content_hash(two) != content_hash(three)
+    assert before == content_hash(twins) != content_hash(frames)
+    with pytest.raises(InputError, match="cannot be read"):
+        content_hash(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_many_files_keep_their_order_and_a_bad_one_spoils_only_itself(tmp_path, jobs):
+    paths = write_puppets(tmp_path, d=3, c="nobody", b=1, a=2)
+    paths.insert(1, tmp_path / "bad.npz")
+    paths[1].write_bytes(b"garbage")
+    told: list[float] = []
+    found = list(motions_of_many(paths, jobs=jobs, make_estimator=Puppet, on_progress=told.append))
+
+    assert [
+        ("d", "1"), ("bad", "FormatError"), ("c", "NoDancerError"), ("b", "1"), ("a", "1"),
+    ] == stories(found)  # fmt: skip
+    np.testing.assert_allclose(dance(2).joints, found[-1].motions[0].joints, atol=1e-5)
+    assert not found[-1].motions[0].joints.flags.writeable
+    assert 1.0 == told[-1]
+    assert all(0 <= share <= 1 for share in told)
+
+
+def test_a_killed_worker_spoils_only_its_file(tmp_path):
+    """The system ends a process for lack of memory: an error for that file, no hang, the others go on."""
+    paths = write_puppets(tmp_path, a=1, b="deadly", c=2)
+    found = list(motions_of_many(paths, jobs=2, make_estimator=Puppet))
+
+    assert [("a", "1"), ("b", "InputError"), ("c", "1")] == stories(found)
+    assert "the process that read" in str(found[1].error)
+
+
+def test_whoever_stops_listening_stops_the_work(tmp_path):
+    paths = write_puppets(tmp_path, **{f"v{number}": 1 for number in range(40)})
+    outcomes = motions_of_many(paths, jobs=2, make_estimator=Puppet)
+    next(outcomes)
+    began = time.monotonic()
+    outcomes.close()
+
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("paths", [[], ["a"]])
+def test_jobs_must_be_a_number_of_processes(paths):
+    with pytest.raises(InputError, match="jobs must be 1 or more, got 0"):
+        list(motions_of_many(paths, jobs=0))
+
+
+def test_nothing_to_do_is_done():
+    assert [] == list(motions_of_many([], jobs=2))
+
+
+def test_extract_writes_what_was_seen(tmp_path):
+    (path,) = write_puppets(tmp_path / "in", clip=1)
+    ((outcome, target),) = extract([path], tmp_path / "out", make_estimator=Puppet)
+    (read,) = formats.read(target)
+
+    assert tmp_path / "out" / "clip.npz" == target
+    assert same_motion(outcome.motions[0], read)
+    assert {"name": "clip.mp4", "sha256": content_hash(path)} == npz.read_source(target)
+
+
+def test_extract_goes_on_where_it_stopped(tmp_path):
+    """A clip whose file is there is not looked at again, and its file is not touched."""
+    first, second = write_puppets(tmp_path / "in", a=1, b=2)
+    list(extract([first], tmp_path / "out", make_estimator=Puppet))
+    stamp = (tmp_path / "out" / "a.npz").stat().st_mtime_ns
+    looked_at: list[Path] = []
+
+    class Watched(Puppet):
+        def tracks(self, path, *, on_frame=None):
+            looked_at.append(path)
+            return super().tracks(path, on_frame=on_frame)
+
+    found = list(extract([tmp_path / "in"], tmp_path / "out", make_estimator=Watched))
+
+    assert [second] == looked_at
+    assert [("a", "1"), ("b", "1")] == stories([outcome for outcome, _ in found])
+    assert stamp == (tmp_path / "out" / "a.npz").stat().st_mtime_ns
+
+
+def test_extract_counts_the_clips_that_give_nothing(tmp_path):
+    paths = write_puppets(tmp_path / "in", a="nobody", b=2)
+    found = list(extract(paths, tmp_path / "out", make_estimator=Puppet))
+
+    assert [None, tmp_path / "out" / "b.npz"] == [target for _, target in found]
+    assert isinstance(found[0][0].error, NoDancerError)
+    assert ["b.npz"] == [path.name for path in (tmp_path / "out").iterdir()]
+
+
+@pytest.mark.parametrize("foreign", ["another clip's", "garbage"])
+def test_extract_overwrites_nothing(tmp_path, foreign):
+    (path,) = write_puppets(tmp_path / "in", a=1)
+    target = tmp_path / "out" / "a.npz"
+    target.parent.mkdir()
+    target.write_bytes(b"garbage") if foreign == "garbage" else write_dance(target, 5)
+    before = target.read_bytes()
+    with pytest.raises(InputError, match=r"a\.npz"):
+        list(extract([path], tmp_path / "out", make_estimator=Puppet))
+
+    assert before == target.read_bytes()
+
+
+def test_two_clips_of_one_name_are_refused_before_any_work(tmp_path):
+    one, two = write_puppets(tmp_path / "x", a=1) + write_puppets(tmp_path / "y", a=2)
+    with pytest.raises(InputError, match="would both be written to"):
+        list(extract([one, two], tmp_path / "out", make_estimator=Puppet))
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_no_folder_to_extract_to(tmp_path):
+    (path,) = write_puppets(tmp_path, a=1)
+    with pytest.raises(InputError, match="choose another"):
+        list(extract([path], path, make_estimator=Puppet))
+
+
+def test_an_interrupted_extract_loses_nothing(tmp_path):
+    """Ctrl-C in the middle: the finished files are whole, and the same command does the rest only."""
+    (tmp_path / "in").mkdir()
+    formats.write(tmp_path / "in" / "c00.bvh", [dance(1, eight_counts=16)])
+    for number in range(1, 14):
+        shutil.copy(tmp_path / "in" / "c00.bvh", tmp_path / "in" / f"c{number:02}.bvh")
+    out = tmp_path / "out"
+    command = [DANCEMATCH, "extract", str(tmp_path / "in"), "-o", str(out), "--jobs", "2"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while running.poll() is None and len(list(out.glob("*.npz"))) < 3:
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)  # a terminal tells the whole group
+    _, complaints = running.communicate(timeout=30)
+    finished = {path.name: path.stat().st_mtime_ns for path in out.glob("*.npz")}
+
+    assert 1 == running.returncode, complaints
+    assert 3 <= len(finished) < 14
+    assert "Traceback" not in complaints
+    assert all(formats.read(out / name) for name in finished)
+    subprocess.run(command, check=True, capture_output=True)
+    assert [f"c{number:02}.npz" for number in range(14)] == sorted(path.name for path in out.iterdir())
+    assert finished == {name: (out / name).stat().st_mtime_ns for name in finished}
+
+
+@pytest.fixture
+def known(tmp_path):
+    with Catalogue(tmp_path / "dances.db", make_estimator=Puppet) as catalogue:
+        yield catalogue
+
+
+def told(results: list[Added]) -> list[tuple[str, str]]:
+    """Each file's name, and what became of it."""
+    return [
+        (a.path.name, type(a.error).__name__ if a.error else "skipped" if a.skipped else "added")
+        for a in results
+    ]
+
+
+def test_a_dance_is_added_once_whatever_its_name(tmp_path, known):
+    one, twin = write_puppets(tmp_path, one=1, twin=1)
+    first, second = known.add(one, label="pop"), known.add(twin)
+
+    assert (False, "one", 1) == (first.skipped, first.dance_id, first.dancers)
+    assert (True, "one") == (second.skipped, second.dance_id)
+    assert [("one", "one.mp4", "pop")] == [(d.dance_id, d.source, d.label) for d in known.dances()]
+
+
+def test_many_are_added_and_each_is_told_of(tmp_path, known):
+    """Known content is skipped, content that comes twice is added once, bad files are told and counted."""
+    known.add(write_puppets(tmp_path, known=1)[0])
+    write_puppets(tmp_path / "in", again=1, new=2, twin=2, nobody="nobody")
+    (tmp_path / "in" / "bad.bvh").write_bytes(b"garbage")
+    results = list(known.add_many([tmp_path / "in"]))
+
+    assert [
+        ("again.mp4", "skipped"), ("bad.bvh", "FormatError"), ("new.mp4", "added"),
+        ("nobody.mp4", "NoDancerError"), ("twin.mp4", "skipped"),
+    ] == sorted(told(results))  # fmt: skip
+    assert {"known", "new"} == {r.dance_id for r in results if r.skipped}
+    assert ["known", "new"] == [d.dance_id for d in known.dances()]
+
+
+def test_two_clips_of_one_name_cannot_both_be_added(tmp_path, known):
+    one, two = write_puppets(tmp_path / "x", a=1) + write_puppets(tmp_path / "y", a=2)
+
+    assert ["added", "DanceExistsError"] == sorted(
+        (story for _, story in told(list(known.add_many([one, two])))), reverse=True
+    )
+    with pytest.raises(DanceExistsError, match="rename the file or give an id"):
+        known.add(two)
+    assert "b" == known.add(two, dance_id="b").dance_id
+
+
+def test_a_file_name_may_be_any_bytes(tmp_path, known):
+    """Linux allows names that are no text: such a dance is added under a readable one."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.mp4"))
+    odd.write_text("1")
+    known.add(odd)
+
+    assert ["caf\ufffd"] == [d.dance_id for d in known.dances()]
+
+
+@pytest.mark.parametrize(("frames", "fps"), [(1, 5.0), (2, 12.0), (3, 30.0)])
+def test_a_clip_too_short_for_a_word_is_refused(tmp_path, known, frames, fps):
+    """Two frames at 12 a second say they last 0.17 s, but show only 0.08 s of movement."""
+    path = tmp_path / "short.npz"
+    formats.write(path, [standing(frames, fps)])
+    with pytest.raises(NoDancerError, match="long enough to give a single word"):
+        known.add(path)
+    with pytest.raises(DanceMatchError):
+        known.search(path)
+
+
+def test_a_passer_by_spoils_no_dance(tmp_path, known):
+    path = tmp_path / "duet.npz"
+    formats.write(path, [dance(1), standing(2)])
+
+    assert 1 == known.add(path).dancers
+
+
+def test_a_dance_is_found_in_video_and_motion_alike(tmp_path, known):
+    for number in range(1, 6):
+        known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
+    for query in (write_dance(tmp_path / "q.npz", 3), write_puppets(tmp_path / "q", q=3)[0], dance(3)):
+        best = known.search(query, limit=1)
+        assert ["dance3"] == [match.dance_id for match in best]
+        assert not best[0].mirrored
+
+
+def test_what_is_removed_is_not_found(tmp_path, known):
+    """The engine is built anew when somebody, here another process's connection, changes the catalogue."""
+    for number in range(1, 4):
+        known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
+    assert "dance2" == known.search(dance(2), max_evalue=None)[0].dance_id
+    with open_catalogue(tmp_path / "dances.db") as other:
+        other.remove("dance2")
+
+    assert "dance2" not in [match.dance_id for match in known.search(dance(2), max_evalue=None)]
+
+
+def test_an_empty_catalogue_knows_nothing(known):
+    assert [] == known.search(dance(1), max_evalue=None)
+
+
+def test_skeletons_are_kept(tmp_path, known):
+    known.add(write_puppets(tmp_path, a=1)[0])
+
+    np.testing.assert_allclose(dance(1).joints, known.motions("a")[0].joints, atol=0.002)
