@@ -9,7 +9,6 @@ simplest exact stage one, measured in the same run. One JSON object a catalogue 
 
 import argparse
 import json
-import resource
 import time
 
 import numpy as np
@@ -25,7 +24,9 @@ def random_dance(background: list[Fingerprint], seconds: float, rng: np.random.G
     pool = np.concatenate([f.words for f in (background[i] for i in rng.choice(len(background), 3))])
     steps = round(seconds / background[0].seconds_per_word)
     words = pool[rng.integers(len(pool), size=steps)]
-    return Fingerprint(words, background[0].vocabulary, background[0].seconds_per_word, background[0].model_id)
+    return Fingerprint(
+        words, background[0].vocabulary, background[0].seconds_per_word, background[0].model_id
+    )
 
 
 def median_seconds(work, repeats: int = 7) -> float:
@@ -37,35 +38,36 @@ def median_seconds(work, repeats: int = 7) -> float:
     return float(np.median(times))
 
 
+def measure(count: int, seed: int) -> dict:
+    model = load_model()
+    background = load_background(model)
+    rng = np.random.default_rng(seed)
+    dances = [(str(i), random_dance(background, 12.0, rng)) for i in range(count)]
+    began = time.perf_counter()
+    engine = Engine(model.codebook, dances, background=background)
+    built = time.perf_counter() - began
+    query = random_dance(background, 10.0, rng)
+    dense = np.stack([word_counts(entry.fingerprint).ravel() for entry in engine._entries]).astype(np.float32)
+    asked = word_counts(query).ravel().astype(np.float32)
+    return {
+        "bench": "search",
+        "dances": count,
+        "entries": len(engine._entries),
+        "build_seconds": round(built, 2),
+        "stage_one_ms": round(1000 * median_seconds(lambda: engine._compare(query)), 2),
+        "dense_product_ms": round(1000 * median_seconds(lambda: dense @ asked), 2),
+        "search_ms": round(1000 * median_seconds(lambda: engine.search([Query(query)]), 3), 1),
+        "seed": seed,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dances", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    model = load_model()
-    background = load_background(model)
-    rng = np.random.default_rng(options.seed)
     for count in options.dances:
-        dances = [(str(i), random_dance(background, 12.0, rng)) for i in range(count)]
-        began = time.perf_counter()
-        engine = Engine(model.codebook, dances, background=background)
-        built = time.perf_counter() - began
-        query = random_dance(background, 10.0, rng)
-        dense = np.stack([word_counts(f).ravel() for _, f in dances]).astype(np.float32)
-        asked = word_counts(query).ravel().astype(np.float32)
-        stage_one = median_seconds(lambda: engine._compare(query))
-        report = {
-            "bench": "search",
-            "dances": count,
-            "entries": len(engine._entries),
-            "build_seconds": round(built, 2),
-            "stage_one_ms": round(1000 * stage_one, 1),
-            "dense_product_ms": round(1000 * median_seconds(lambda: dense @ asked), 1),
-            "search_ms": round(1000 * median_seconds(lambda: engine.search([Query(query)]), 3), 1),
-            "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            "seed": options.seed,
-        }
-        print(json.dumps(report), flush=True)
+        print(json.dumps(measure(count, options.seed)), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,5 +22,6 @@ for genres in LH,PO KR,LO BR,JB,JS; do
   keep "aist-cross-dancer-unseen-$genres" \
     .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json
 done
+keep choices .venv/bin/python eval/choices.py "$data"
 keep open-set .venv/bin/python eval/calibration.py "$data"
 .venv/bin/python eval/tables.py

@@ -35,7 +35,10 @@ def open_set_table() -> list[str]:
     table += [f"| query | dance | {' | '.join(f'E ≤ {limit}' for limit in limits)} |"]
     table += ["|---|---|" + "---|" * len(limits)]
     for row in rows:
-        for kind, label in (("true_accepts", "known, named rightly"), ("false_accepts", "not in the catalogue")):
+        for kind, label in (
+            ("true_accepts", "known, named rightly"),
+            ("false_accepts", "not in the catalogue"),
+        ):
             shares = " | ".join(f"{row[kind][limit]:.0%}" for limit in limits)
             table.append(f"| {row['query']} | {label} | {shares} |")
     return [*table, ""]

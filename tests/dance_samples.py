@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -106,12 +107,18 @@ class Puppet:
     name = "puppet"
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
-        """Somebody who dances the dance of that number; "nobody"; or "deadly", which ends the process."""
+        """Somebody who dances the dance of that number; "nobody"; or trouble.
+
+        "deadly" ends the process, "endless" never comes to an end by itself.
+        """
         told = path.read_text(encoding="utf-8")
         if told == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         if told == "nobody":
             return []
+        while told == "endless" and on_frame is not None:
+            time.sleep(0.01)
+            on_frame(0.1)
         if on_frame is not None:
             on_frame(0.5)
         seen = dance(int(told))

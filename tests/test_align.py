@@ -140,3 +140,10 @@ def test_very_short_clips_are_placed(query, reference):
 
     assert 0 <= found.reference.start < found.reference.end <= reference * SECONDS_PER_WORD
     assert 0 <= found.query.start < found.query.end <= query * SECONDS_PER_WORD
+
+
+def test_agreement_never_exceeds_a_word_for_word_copy():
+    """A long query of one repeated word shares more words than the reference has: still no more than all."""
+    still, short = words(np.zeros((30, 2), dtype=int)), words(np.zeros((10, 2), dtype=int))
+
+    assert located(still, short).agreement <= 1

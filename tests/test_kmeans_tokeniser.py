@@ -100,6 +100,16 @@ def test_a_word_is_as_visible_as_its_worst_joint():
     assert 1.0 == made.visibility[:, right].min()
 
 
+def test_a_word_that_is_half_seen_is_not_seen():
+    """The hand goes out of view in the second frame of word 15 and comes back in the first of word 30."""
+    joints = dance(1).joints.copy()
+    joints[61:121, BODY15.index("left_wrist")] = np.nan
+    made = small_model().fingerprint(Motion(joints, FPS, BODY15))
+    left = made.visibility[:, list(LAYOUTS["parts7"]).index("left_arm")]
+
+    assert [1, 0, 0, 1] == left[[14, 15, 30, 31]].tolist()
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_less_than_a_word_is_refused(frames):
     short = Motion(dance(1).joints[:frames], FPS, BODY15)

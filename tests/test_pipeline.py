@@ -133,8 +133,10 @@ def test_a_killed_worker_spoils_only_its_file(tmp_path):
     assert "the process that read" in str(found[1].error)
 
 
-def test_whoever_stops_listening_stops_the_work(tmp_path):
-    paths = write_puppets(tmp_path, **{f"v{number}": 1 for number in range(40)})
+@pytest.mark.parametrize("tale", [1, "endless"])
+def test_whoever_stops_listening_stops_the_work(tmp_path, tale):
+    """What is being worked on is left in the middle, and what waits is never begun."""
+    paths = write_puppets(tmp_path, first=1, **{f"v{number}": tale for number in range(40)})
     outcomes = motions_of_many(paths, jobs=2, make_estimator=Puppet)
     next(outcomes)
     began = time.monotonic()

@@ -61,9 +61,10 @@ def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
+        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
+    finally:  # after Ctrl-C too
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:

@@ -79,8 +79,7 @@ def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual:
         # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
         value = float(sums[found]) - 1e-6 * abs(math.log(tempo))
         best = max(best, (value, found - int(steps[-1]), tempo))
-    whole = max(shorter * full_evidence(query, usual), 1e-6)
-    return _placement(query, reference, best, whole)
+    return _placement(query, reference, best, full_evidence(query, usual))
 
 
 def _steps(words: int, tempo: float) -> NDArray[np.intp]:
@@ -89,15 +88,17 @@ def _steps(words: int, tempo: float) -> NDArray[np.intp]:
 
 
 def _placement(
-    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], whole: float
+    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], full: float
 ) -> Placement:
     value, offset, tempo = best
     columns = offset + _steps(len(query), tempo)
     shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
     first, last = int(shared[0]), int(shared[-1])
+    # A slow query has more words to share than the reference; a short overlap counts as if it were whole.
+    possible = max(len(shared), min(len(query), len(reference))) * full
     return Placement(
         query=query.span(first, last),
         reference=reference.span(int(columns[first]), int(columns[last])),
         tempo=tempo,
-        agreement=float(value / whole),
+        agreement=float(value / max(possible, 1e-6)),
     )

@@ -15,7 +15,7 @@ from dancematch.types import FloatArray
 
 MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
-FEWEST_PEERS = 3  # nor fewer than this about a middle
+ANOTHER_TAKE = 0.01  # a peer this far above the background may be the same dance: it is no judge
 WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py fits this
 _LEAST_SPREAD = 0.02  # of the score: a narrower crowd is chance
 _DEVIATIONS_AT_95 = 1.645  # where a normal distribution has its 95th percentile
@@ -30,12 +30,18 @@ def evalue(score: float, background: FloatArray, peers: FloatArray, dances: int)
     if len(background) < FEWEST:
         return float(dances)
     middle, spread = _tail(background)
-    if len(peers) >= FEWEST_PEERS:
-        peers_middle, peers_spread = _tail(peers)
+    unrelated = peers[dances * _chance(_stretched(peers), middle, spread) > ANOTHER_TAKE]
+    if len(unrelated):
+        peers_middle, peers_spread = _tail(unrelated)
         middle = max(middle, peers_middle)
-        spread = max(spread, peers_spread) if len(peers) >= FEWEST else spread
-    beyond = float(_stretched(np.float32(score))) - middle
-    return dances * math.erfc(beyond / (WIDENING * spread) / math.sqrt(2)) / 2
+        spread = max(spread, peers_spread) if len(unrelated) >= FEWEST else spread
+    return float(dances * _chance(_stretched(np.array([score])), middle, spread)[0])
+
+
+def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:
+    """The share of unrelated dances that lie beyond each of the scores."""
+    deviations = (stretched - middle) / (WIDENING * spread)
+    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in deviations])
 
 
 def _tail(crowd: FloatArray) -> tuple[float, float]:
@@ -44,6 +50,6 @@ def _tail(crowd: FloatArray) -> tuple[float, float]:
     return middle, max((high - middle) / _DEVIATIONS_AT_95, _LEAST_SPREAD)
 
 
-def _stretched(scores: FloatArray | np.float32) -> FloatArray:
+def _stretched(scores: FloatArray) -> FloatArray:
     """Scores on a scale without an upper end, where the step from .8 to .9 counts more than from .2 to .3."""
     return np.asarray(-np.log1p(-np.minimum(scores, 0.999)))

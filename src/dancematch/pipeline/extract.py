@@ -156,18 +156,18 @@ def _in_pool(
     paths: Sequence[Path], jobs: int, make_estimator: MakeEstimator, tell: Progress
 ) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")  # the networks' threads do not survive a fork
-    shares = context.Array("d", len(paths), lock=False)
+    shares = context.Array("d", len(paths) + 1, lock=False)  # each file's, and at last whether to stop
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (make_estimator, shares))
     try:
         futures = deque(pool.submit(_work, number, path) for number, path in enumerate(paths))
         while futures:
             future = futures.popleft()  # not kept: thousands of videos' skeletons would pile up
             while not _ready(future):
-                tell(sum(shares) / len(paths))
+                tell(sum(shares[:-1]) / len(paths))
             yield future.result()
     finally:
-        for process in list((pool._processes or {}).values()):  # nothing public ends a busy worker
-            process.terminate()
+        # Asked, not killed: a worker that dies while it answers would leave the pool waiting for ever.
+        shares[len(paths)] = 1.0
         pool.shutdown(cancel_futures=True)
 
 
@@ -186,12 +186,19 @@ def _start_worker(make_estimator: MakeEstimator, shares: Any) -> None:
     _worker.update(estimator=make_estimator(), shares=shares)
 
 
+class _Stopped(Exception):  # noqa: N818  (no error: nobody listens any more)
+    """Leaves the work on a file in the middle."""
+
+
 def _work(number: int, path: Path) -> Outcome:
     shares = _worker["shares"]
 
     def tell(share: float) -> None:
+        if shares[-1]:
+            raise _Stopped
         shares[number] = share
 
+    tell(0.0)
     outcome = _outcome(path, _worker["estimator"], tell)
     shares[number] = 1.0
     return outcome

@@ -1,0 +1,69 @@
+"""Choices behind the floor tokeniser, measured on genres it was not fitted on.
+
+    python eval/choices.py AISTPP_FOLDER
+
+Rank 1 on aist-cross-dancer, the tokeniser refitted without the queried genres, for three folds of
+genres; one JSON object a variant. `difference` is how much the change within a patch counts beside
+its mean; `parts` is one codebook a body part, or one for the whole body.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.evaluation.aist import METHODS, Clip, Comparison, cross_dancer, load_clips
+from dancematch.evaluation.metrics import score_ranks
+from dancematch.model import kmeans
+from dancematch.training import kmeans as fitting
+
+FOLDS = (("LH", "PO"), ("KR", "LO"), ("BR", "JB", "JS"))
+VARIANTS = (
+    {"layout": "parts7", "vocabulary": 256, "difference": 0.5},
+    {"layout": "parts7", "vocabulary": 256, "difference": 1.0},
+    {"layout": "parts7", "vocabulary": 256, "difference": 2.0},
+    {"layout": "parts7", "vocabulary": 512, "difference": 1.0},
+    {"layout": "whole", "vocabulary": 1024, "difference": 1.0},
+)
+plain_features = kmeans.patch_features
+
+
+def weighted_features(weight: float):
+    """The patch features with their second half, the difference, scaled."""
+
+    def features(canonical, joints):
+        values = plain_features(canonical, joints)
+        half = values.shape[1] // 2
+        return np.concatenate([values[:, :half], weight * values[:, half:]], axis=1)
+
+    return features
+
+
+def rank1(clips: Sequence[Clip], genres: Sequence[str], variant: dict) -> float:
+    """Rank 1 on `genres` with a tokeniser that has not seen them."""
+    kmeans.patch_features = fitting.patch_features = weighted_features(variant["difference"])
+    seen = [clip.motion for clip in clips if clip.name.genre not in genres]
+    model = fitting.fit_kmeans(seen, layout=variant["layout"], vocabulary=variant["vocabulary"])
+    comparison = Comparison(model, [clip.motion for clip in clips], METHODS["kmeans"])
+    questions = cross_dancer([clip.name for clip in clips], genres, 0)
+    return score_ranks([comparison.rank(question) for question in questions]).rank1
+
+
+def main() -> None:
+    """Measure every variant and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    clips = [clip for clip in load_clips(parser.parse_args().data) if clip.name.kind == "BM"]
+    for variant in VARIANTS:
+        folds = {",".join(genres): round(rank1(clips, genres, variant), 4) for genres in FOLDS}
+        print(
+            json.dumps(
+                {**variant, "seed": 0, "rank1": folds, "mean": round(np.mean(list(folds.values())), 4)}
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()
