@@ -168,7 +168,7 @@ def test_the_list_of_verbs_says_what_each_does():
     ids=["import", "help"],
 )
 def test_the_front_door_opens_at_once(command):
-    """Processor time, best of three, the interpreter's own start included: a busy machine is not our delay."""
+    """Processor time, the interpreter's own start included: a busy machine is not our delay."""
     assert min(_seconds(command) for _ in range(3)) < PATIENCE_SECONDS
 
 
