@@ -3,9 +3,11 @@
 python bench/render.py                     CPU milliseconds a frame
 python bench/render.py --check             detection, PCK and confusions by azimuth
 python bench/render.py --check --motions FOLDER   with recorded dances as well
+--json prints one object a line; --seed chooses other procedural dances
 """
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -46,19 +48,23 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="read the videos with the pose estimator")
     parser.add_argument("--motions", type=Path, metavar="FOLDER", help="of motion files to check as well")
     parser.add_argument("--dances", type=int, default=5, help="procedural dances to use")
+    parser.add_argument("--seed", type=int, default=100, help="of the first procedural dance")
+    parser.add_argument("--json", action="store_true")
     parser.add_argument("--size", type=int, nargs=2, default=(854, 480), metavar=("W", "H"))
     options = parser.parse_args()
     size = (options.size[0], options.size[1])
-    motions = dict(procedural(options.dances))
-    if options.check:
-        check(motions | dict(recorded(options.motions)), size)
-    else:
-        measure_speed(motions, size)
+    motions = dict(procedural(options.dances, options.seed))
+    rows = check(motions | dict(recorded(options.motions)), size) if options.check else speed(motions, size)
+    for row in rows:
+        line = (
+            json.dumps(row) if options.json else "  ".join(f"{name} {value}" for name, value in row.items())
+        )
+        print(line, flush=True)
 
 
-def procedural(count: int) -> Iterator[tuple[str, Motion]]:
-    for seed in range(count):
-        dance = choreography(seed + 100, eight_counts=2)
+def procedural(count: int, first: int) -> Iterator[tuple[str, Motion]]:
+    for seed in range(first, first + count):
+        dance = choreography(seed, eight_counts=2)
         yield dance.name, shortened(perform(dance, Dancer.random(seed)))
 
 
@@ -74,7 +80,7 @@ def shortened(motion: Motion) -> Motion:
     return Motion(joints, motion.fps / step, motion.skeleton)
 
 
-def measure_speed(motions: dict[str, Motion], size: tuple[int, int]) -> None:
+def speed(motions: dict[str, Motion], size: tuple[int, int]) -> Iterator[dict]:
     with tempfile.TemporaryDirectory() as folder:
         frames, spent, written = 0, 0.0, 0
         for number, (name, motion) in enumerate(motions.items()):
@@ -84,25 +90,33 @@ def measure_speed(motions: dict[str, Motion], size: tuple[int, int]) -> None:
             spent += time.process_time() - began
             frames += len(motion.joints)
             written += path.stat().st_size
-    rate = written * 8 / (frames / 30) / 1000
-    cost = 1000 * spent / frames
-    print(f"{size[0]}x{size[1]}: {cost:.1f} CPU ms a frame, {rate:.0f} kbit/s ({frames} frames)")
+    yield {
+        "size": f"{size[0]}x{size[1]}",
+        "cpu_ms_per_frame": round(1000 * spent / frames, 1),
+        "kbit_per_second": round(written * 8 / (frames / 30) / 1000),
+        "frames": frames,
+    }
 
 
-def check(motions: dict[str, Motion], size: tuple[int, int]) -> None:
+def check(motions: dict[str, Motion], size: tuple[int, int]) -> Iterator[dict]:
     estimator = BlazePose()
-    print(f"{'azimuth':>8} {'detected':>9} {'PCK@.2':>8} {'swapped':>8} {'turned':>8}   worst")
     for azimuth in AZIMUTHS:
-        readings = {}
-        for number, (name, motion) in enumerate(motions.items()):
-            readings[name] = read(estimator, motion, Camera(azimuth=azimuth), Look.random(number), size)
+        readings = {
+            name: read(estimator, motion, Camera(azimuth=azimuth), Look.random(number), size)
+            for number, (name, motion) in enumerate(motions.items())
+        }
         worst = min(readings, key=lambda name: readings[name].pck)
-        figures = [
-            np.mean([getattr(reading, field) for reading in readings.values()])
+        means = {
+            field: round(float(np.mean([getattr(reading, field) for reading in readings.values()])), 3)
             for field in ("detected", "pck", "swapped", "turned")
-        ]
-        row = " ".join(f"{figure:8.3f}" for figure in figures)
-        print(f"{azimuth:>8}  {row}   {worst} {readings[worst].pck:.3f}", flush=True)
+        }
+        yield {
+            "azimuth": azimuth,
+            "clips": len(motions),
+            **means,
+            "worst": worst,
+            "worst_pck": round(readings[worst].pck, 3),
+        }
 
 
 def read(estimator: BlazePose, motion: Motion, camera: Camera, look: Look, size: tuple[int, int]) -> Reading:

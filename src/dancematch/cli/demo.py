@@ -51,7 +51,18 @@ def demo_command(output: Path, as_json: bool) -> None:
             emit_json({name: getattr(answer, name) for name in fields})
     else:
         emit_table(
-            ["", "clip", "what was changed", "answer", "where", "mirrored", "tempo", "score", "by chance"],
+            [
+                "",
+                "clip",
+                "what was changed",
+                "answer",
+                "where",
+                "mirrored",
+                "tempo",
+                "score",
+                "by chance",
+                "next",
+            ],
             [_row(answer) for answer in demo.answers],
         )
     right = sum(answer.correct for answer in demo.answers)
@@ -63,12 +74,19 @@ def demo_command(output: Path, as_json: bool) -> None:
 
 
 def _row(answer: "Answer") -> list[str]:
-    tick = "ok" if answer.correct else "WRONG"
-    if answer.match is None:
-        return [tick, answer.query, answer.story, "I don't know this one", "", "", "", "", ""]
+    told = ["ok" if answer.correct else "WRONG", answer.query, answer.story]
     match = answer.match
+    if match is None:
+        nearest = answer.nearest[0]
+        next_best = f"{nearest.dance_id} {nearest.score:.2f}"
+        return [*told, "I don't know this one", "", "", "", "", f"{nearest.evalue:.1g}", next_best]
     return [
-        tick, answer.query, answer.story, match.dance_id,
+        *told,
+        match.dance_id,
         f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
-        "yes" if match.mirrored else "no", f"x{match.tempo:.2f}", f"{match.score:.2f}", f"{match.evalue:.1g}",
-    ]  # fmt: skip
+        "yes" if match.mirrored else "no",
+        f"x{match.tempo:.2f}",
+        f"{match.score:.2f}",
+        f"{match.evalue:.1g}",
+        ", ".join(f"{other.dance_id} {other.score:.2f}" for other in answer.nearest[1:2]),
+    ]

@@ -21,9 +21,13 @@ from dancematch.cli.output import emit_json, json_option, say, share_bar
 @click.option(
     "--weights", type=click.Path(path_type=Path), help="Folder with the pose networks, if you have them."
 )
+@click.option(
+    "--estimator", type=click.Choice(["blazepose", "comotion"]), default="blazepose", show_default=True,
+    help="comotion runs your own checkout, named by DANCEMATCH_COMOTION (and DANCEMATCH_COMOTION_PYTHON).",
+)  # fmt: skip
 @json_option
 def extract_command(
-    videos: tuple[Path, ...], output: Path, jobs: int, weights: Path | None, as_json: bool
+    videos: tuple[Path, ...], output: Path, jobs: int, weights: Path | None, estimator: str, as_json: bool
 ) -> None:
     """Write the skeletons of every dancer in VIDEOS to OUTPUT, one .npz a video.
 
@@ -35,10 +39,11 @@ def extract_command(
     """
     from dancematch.pipeline.extract import extract
     from dancematch.pose.blazepose import BlazePose
+    from dancematch.pose.comotion import CoMotion
 
+    make_estimator = CoMotion if estimator == "comotion" else partial(BlazePose, weights_dir=weights)
     failed = 0
     with share_bar("extracting") as tell:
-        make_estimator = partial(BlazePose, weights_dir=weights)
         for outcome, target in extract(
             videos, output, jobs=jobs, make_estimator=make_estimator, on_progress=tell
         ):

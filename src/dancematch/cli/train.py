@@ -12,7 +12,8 @@ from dancematch.cli.output import counted, say
 @click.option(
     "-o",
     "--output",
-    required=True,
+    default="model",
+    show_default=True,
     type=click.Path(path_type=Path),
     help="Folder for the model; must be new.",
 )
