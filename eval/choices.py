@@ -4,7 +4,7 @@
 
 Rank 1 on aist-cross-dancer, the tokeniser refitted without the queried genres, for three folds of
 genres; one JSON object a variant. `difference` is how much the change within a patch counts beside
-its mean; `parts` is one codebook a body part, or one for the whole body.
+its mean.
 """
 
 import argparse
@@ -24,8 +24,6 @@ VARIANTS = (
     {"layout": "parts7", "vocabulary": 256, "difference": 0.5},
     {"layout": "parts7", "vocabulary": 256, "difference": 1.0},
     {"layout": "parts7", "vocabulary": 256, "difference": 2.0},
-    {"layout": "parts7", "vocabulary": 512, "difference": 1.0},
-    {"layout": "whole", "vocabulary": 1024, "difference": 1.0},
 )
 plain_features = kmeans.patch_features
 

@@ -16,11 +16,13 @@ keep() { # keep NAME COMMAND...: the command's JSON lines, behind a line that sa
   echo "$out/$name.jsonl"
 }
 
-keep aist-genre .venv/bin/dancematch eval aist-genre --data "$data" --json
+words="--method kmeans --method kmeans-cosine --method kmeans-whole"
+keep aist-genre .venv/bin/dancematch eval aist-genre --data "$data" --json $words
 keep aist-cross-dancer .venv/bin/dancematch eval aist-cross-dancer --data "$data" --json
 for genres in LH,PO KR,LO BR,JB,JS; do
   keep "aist-cross-dancer-unseen-$genres" \
-    .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json
+    .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json \
+    --method kmeans --method kmeans-whole
 done
 keep choices .venv/bin/python eval/choices.py "$data"
 keep open-set .venv/bin/python eval/calibration.py "$data"
