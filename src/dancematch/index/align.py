@@ -39,8 +39,8 @@ def word_evidence(
 ) -> FloatArray:
     """What every pair of words says for the two clips being one dance: [query words, reference words].
 
-    The mean over the body parts that both show, of similarity beyond the usual; a part that
-    only one of them shows says nothing.
+    The mean over the body parts that the query shows, of similarity beyond the usual; a part
+    that the reference does not show says nothing.
     """
     total = np.zeros((len(query), len(reference)), dtype=np.float32)
     for channel, table in enumerate(codebook.similarity):
@@ -52,12 +52,12 @@ def word_evidence(
     return np.asarray(total / np.maximum(shown, 1)[:, None])
 
 
-def full_evidence(query: Fingerprint, usual: FloatArray) -> float:
-    """The mean evidence that a word-for-word copy of the query would give."""
+def full_evidence(query: Fingerprint, usual: FloatArray) -> FloatArray:
+    """What a copy of each of the query's words would say for it: [query words]."""
     channels = np.arange(query.words.shape[1])
-    beyond = (1 - usual[channels, query.words]) * (query.visibility >= SEEN)
-    shown = (query.visibility >= SEEN).sum(axis=1)
-    return float((beyond.sum(axis=1) / np.maximum(shown, 1)).mean())
+    seen = query.visibility >= SEEN
+    beyond = (1 - usual[channels, query.words]) * seen
+    return np.asarray(beyond.sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
 
 
 def place(query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual: FloatArray) -> Placement:
@@ -88,17 +88,18 @@ def _steps(words: int, tempo: float) -> NDArray[np.intp]:
 
 
 def _placement(
-    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], full: float
+    query: Fingerprint, reference: Fingerprint, best: tuple[float, int, float], full: FloatArray
 ) -> Placement:
     value, offset, tempo = best
     columns = offset + _steps(len(query), tempo)
     shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
     first, last = int(shared[0]), int(shared[-1])
-    # A slow query has more words to share than the reference; a short overlap counts as if it were whole.
-    possible = max(len(shared), min(len(query), len(reference))) * full
+    # An overlap shorter than the shorter clip counts as if the rest of it had said nothing.
+    stretch = max(1.0, min(len(query), len(reference)) / len(shared))
+    possible = max(float(full[shared].sum()) * stretch, 1e-6)
     return Placement(
         query=query.span(first, last),
         reference=reference.span(int(columns[first]), int(columns[last])),
         tempo=tempo,
-        agreement=float(value / max(possible, 1e-6)),
+        agreement=min(1.0, value / possible),
     )

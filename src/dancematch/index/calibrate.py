@@ -2,12 +2,13 @@
 
 Two crowds answer: the model's background of ordinary dances, and other dances of the
 catalogue, which may be more like the query altogether (same studio, same camera). The best
-of many unrelated dances is what a match must beat, so it is the upper half of the background
-that gives the spread: a normal tail through its median and its 95th percentile. Where the
-catalogue's own dances lie higher, the whole tail is moved up to them.
+of many unrelated dances is what a match must beat, so it is the upper half of a crowd that
+gives the spread: a normal tail through its median and its 95th percentile. The more sceptical
+of the two crowds decides, about the middle and about the spread.
 """
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -15,27 +16,28 @@ from dancematch.types import FloatArray
 
 MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
-ANOTHER_TAKE = 0.01  # a peer this far above the background may be the same dance: it is no judge
-WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py fits this
+FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
+ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
+WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
 _LEAST_SPREAD = 0.02  # of the score: a narrower crowd is chance
-_DEVIATIONS_AT_95 = 1.645  # where a normal distribution has its 95th percentile
+_NORMAL = NormalDist()
 
 
-def evalue(score: float, background: FloatArray, peers: FloatArray, dances: int) -> float:
-    """How many of `dances` unrelated dances would score at least `score`.
+def evalue(score: float, background: FloatArray, peers: FloatArray, trials: int) -> float:
+    """How many of `trials` comparisons with unrelated dances would score at least `score`.
 
     `background` and `peers` are scores of dances that are not this one. Without a background
-    there is no telling: every dance might.
+    there is no telling: every comparison might.
     """
     if len(background) < FEWEST:
-        return float(dances)
+        return float(trials)
     middle, spread = _tail(background)
-    unrelated = peers[dances * _chance(_stretched(peers), middle, spread) > ANOTHER_TAKE]
+    unrelated = peers[trials * _chance(_stretched(peers), middle, spread) > ANOTHER_TAKE]
     if len(unrelated):
-        peers_middle, peers_spread = _tail(unrelated)
-        middle = max(middle, peers_middle)
-        spread = max(spread, peers_spread) if len(unrelated) >= FEWEST else spread
-    return float(dances * _chance(_stretched(np.array([score])), middle, spread)[0])
+        middle = max(middle, float(np.median(_stretched(unrelated))))
+    if len(unrelated) >= FEWEST_PEERS:
+        spread = max(spread, _tail(unrelated)[1])
+    return float(trials * _chance(_stretched(np.array([score])), middle, spread)[0])
 
 
 def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:
@@ -45,9 +47,17 @@ def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:
 
 
 def _tail(crowd: FloatArray) -> tuple[float, float]:
-    """Middle and spread of the normal distribution that has the crowd's median and 95th percentile."""
-    middle, high = (float(value) for value in np.quantile(_stretched(crowd), [0.5, 0.95]))
-    return middle, max((high - middle) / _DEVIATIONS_AT_95, _LEAST_SPREAD)
+    """Middle and spread of the normal distribution that has the crowd's median and its upper end.
+
+    The upper end is the 95th percentile; in a crowd of fewer than twenty it is the second best,
+    because the best may be another take of the dance.
+    """
+    stretched = np.sort(_stretched(crowd))
+    count = len(stretched)
+    high = stretched[-2] if count < FEWEST else np.quantile(stretched, 0.95)
+    share = (count - 1) / (count + 1) if count < FEWEST else 0.95
+    middle = float(np.median(stretched))
+    return middle, max((float(high) - middle) / _NORMAL.inv_cdf(share), _LEAST_SPREAD)
 
 
 def _stretched(scores: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ Every dance is entered as a whole and, when it is long, as overlapping windows t
 histogram of three minutes does not show the five seconds somebody danced of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,21 @@ class _Ranked:
         return _score(self.candidate.histogram, self.placement)
 
 
+@dataclass(frozen=True)
+class _Crowd:
+    """What other dances score against one reading of the clip."""
+
+    background: FloatArray
+    peers: dict[str, float]  # dances of the catalogue, by name
+    dances: int  # how many the catalogue has
+
+    def evalue(self, found: _Ranked, readings: int) -> float:
+        """How many dances would score as well by chance, all readings of the clip tried."""
+        own = found.candidate.entry.dance_id
+        peers = np.array([score for name, score in self.peers.items() if name != own])
+        return evalue(found.score, self.background, peers, self.dances * readings)
+
+
 def _score(histogram: float, placement: Placement) -> float:
     return (1 - ORDER_WEIGHT) * histogram + ORDER_WEIGHT * max(0.0, placement.agreement)
 
@@ -129,8 +144,14 @@ class Engine:
         ranked = self._rerank(candidates)  # stage two: order in time
         if not ranked:
             return []
-        judge = self._judge(ranked[0])
-        return [self._match(found, judge(found)) for found in ranked[:limit]]
+        crowds: dict[int, _Crowd] = {}
+        matches = []
+        for found in ranked[:limit]:
+            query = found.candidate.query
+            if id(query) not in crowds:
+                crowds[id(query)] = self._crowd(query.fingerprint)
+            matches.append(self._match(found, crowds[id(query)], len(queries)))
+        return matches
 
     def _shortlist(self, queries: Sequence[Query]) -> list[list[_Candidate]]:
         """The dances whose words are most like the clip's, each with all readings of the clip."""
@@ -162,40 +183,38 @@ class Engine:
         """Place every reading in every dance; a dance keeps the reading whose order in time fits best."""
         ranked = []
         for readings in candidates:
-            placed = [_Ranked(c, self._place(c.query.fingerprint, c.entry.whole)) for c in readings]
-            # Not by score: a dance that repeats its moves on the other side has its mirror's histogram.
-            ranked.append(max(placed, key=lambda found: found.placement.agreement))
+            by_dancer: dict[int, list[_Ranked]] = {}
+            for candidate in readings:
+                placement = self._place(candidate.query.fingerprint, candidate.entry.whole)
+                by_dancer.setdefault(candidate.query.dancer, []).append(_Ranked(candidate, placement))
+            # Between mirrored and not, order decides: a dance that repeats its moves on the other side
+            # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
+            best = [max(own, key=lambda found: found.placement.agreement) for own in by_dancer.values()]
+            ranked.append(max(best, key=lambda found: found.score))
         return sorted(ranked, key=lambda found: (-found.score, found.candidate.entry.dance_id))
 
     def _place(self, query: Fingerprint, reference: Fingerprint) -> Placement:
         return place(query, reference, self._codebook, self._usual)
 
-    def _judge(self, best: _Ranked) -> Callable[[_Ranked], float]:
-        """The way to an E-value: what unrelated dances score against the best candidate's reading."""
-        query = best.candidate.query.fingerprint
+    def _crowd(self, query: Fingerprint) -> _Crowd:
+        """What other dances score against one reading of the clip."""
         _, scores = self._compare(query)
         known = len(self._entries)
-        background = np.array(
-            [
-                _score(float(histogram), self._place(query, other))
-                for histogram, other in zip(scores[known:], self._background, strict=True)
-            ]
-        )
+        background = [
+            _score(float(histogram), self._place(query, other))
+            for histogram, other in zip(scores[known:], self._background, strict=True)
+        ]
         champions = self._best_entry_of_each_dance(scores[:known])
-        chosen = champions[:: -(-len(champions) // PEERS)]
+        chosen = [int(entry) for entry in champions[:: -(-len(champions) // PEERS)]]
         peers = {
-            self._entries[e].dance_id: _score(float(scores[e]), self._place(query, self._entries[e].whole))
-            for e in chosen
+            self._entries[entry].dance_id: _score(
+                float(scores[entry]), self._place(query, self._entries[entry].whole)
+            )
+            for entry in chosen
         }
+        return _Crowd(np.array(background), peers, len(champions))
 
-        def judge(found: _Ranked) -> float:
-            dance_id = found.candidate.entry.dance_id
-            others = np.array([score for name, score in peers.items() if name != dance_id])
-            return evalue(found.score, background, others, len(champions))
-
-        return judge
-
-    def _match(self, found: _Ranked, evalue_: float) -> Match:
+    def _match(self, found: _Ranked, crowd: _Crowd, readings: int) -> Match:
         candidate, placement = found.candidate, found.placement
         return Match(
             dance_id=candidate.entry.dance_id,
@@ -205,7 +224,7 @@ class Engine:
             mirrored=candidate.query.mirrored,
             tempo=placement.tempo,
             dancer=candidate.query.dancer,
-            evalue=evalue_,
+            evalue=crowd.evalue(found, readings),
             parts={"histogram": candidate.histogram, "order": placement.agreement, **candidate.parts},
         )
 
