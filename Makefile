@@ -2,7 +2,6 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-AISTPP ?= ../shared/data/aistpp
 
 .PHONY: demo test lint eval bench clean
 
@@ -17,7 +16,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-eval: .venv/installed  ## how well: AIST++ in its public layout at $(AISTPP)
+eval: .venv/installed  ## how well: make eval AISTPP=FOLDER, in the public layout
 	sh eval/run.sh "$(AISTPP)"
 
 bench: .venv/installed  ## how fast: rendering and pose estimation

@@ -1,6 +1,6 @@
 """Render motions as video and read them back: what a pose estimator makes of known dances.
 
-    python eval/make_views.py AISTPP_FOLDER OUTPUT_FOLDER --count 80
+    python eval/make_views.py AISTPP_FOLDER OUTPUT_FOLDER --count 90
 
 Each output .npz holds one dancer as BlazePose sees a mannequin that dances a stretch of one
 of the motions, from a random side. The shipped tokeniser's background is made of these too,
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("motions", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--count", type=int, default=80)
+    parser.add_argument("--count", type=int, default=90)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -13,6 +13,10 @@ import pytest
 from dance_samples import dance, save_small_model, standing, write_dance
 from dancematch import formats
 from dancematch.cli import main
+from dancematch.cli.evaluate import eval_command
+from dancematch.cli.train import train_command
+from dancematch.evaluation.aist import SUITES
+from dancematch.model.parts import LAYOUTS
 from dancematch.motion import mirror
 from dancematch.skeletons import COCO17, recipe_for
 from dancematch.types import Match
@@ -147,7 +151,6 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["remove", db, "polka"], "has no dance named 'polka'"),
         (["add", db, tmp_path / "gone.npz"], "does not exist"),
         (["add", db, tmp_path], "there is no video or motion file"),
-        (["add", db, "a", "b", "--id", "c"], "--id names one dance"),
         (["add", db, folder / "stranger.npz", "--id", "dance1"], "already the name of another dance"),
         (["extract", tmp_path / "gone.mp4", "-o", tmp_path / "out"], "does not exist"),
         (["extract", folder / "again.npz", "-o", db], "choose another"),
@@ -156,13 +159,30 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["train", tmp_path, "-o", tmp_path / "m"], "there is no motion file"),
         (["train", tmp_path / "gone", "-o", tmp_path / "m"], "is not a folder"),
         (["eval", "aist-genre", "--data", tmp_path], "no AIST"),
-        (["eval", "aist-genre", "--data", tmp_path, "--refit"], "--refit needs --query-genres"),
-        (["eval", "aist-genre", "--data", tmp_path, "--method", "magic"], "no method 'magic'"),
     ]:
         answer = run(*arguments)
         assert (1, "") == (answer.code, answer.out), arguments
         assert complaint in answer.err.splitlines()[-1], arguments
         assert answer.err.splitlines()[-1].startswith("dancematch: ")
+
+
+def test_options_that_contradict_each_other_are_wrong_usage(run, db, tmp_path):
+    for arguments, complaint in [
+        (["add", db, "a", "b", "--id", "c"], "--id names one dance"),
+        (["eval", "aist-genre", "--data", tmp_path, "--refit"], "--refit needs --query-genres"),
+        (["eval", "aist-genre", "--data", tmp_path, "--method", "magic"], "no method 'magic'"),
+    ]:
+        answer = run(*arguments)
+        assert (2, "") == (answer.code, answer.out), arguments
+        assert complaint in answer.err
+
+
+def test_the_suites_offered_are_the_suites_there_are():
+    (suite,) = [p for p in eval_command.params if p.name == "suite"]
+    layout = next(p for p in train_command.params if p.name == "layout")
+
+    assert list(SUITES) == list(suite.type.choices)
+    assert list(LAYOUTS) == list(layout.type.choices)
 
 
 def test_adding_tells_of_each_and_counts(run, tmp_path):

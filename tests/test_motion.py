@@ -402,3 +402,19 @@ def test_a_crop_is_half_and_a_phase_a_moment():
     assert len(dance(1).joints) // 2 == pytest.approx(len(perturb(dance(1), "crop").joints), abs=1)
     late = {len(dance(1).joints) - len(perturb(dance(1), "phase", seed=seed).joints) for seed in range(20)}
     assert {1, 2, 3} == late
+
+
+def test_a_dancer_who_rolls_onto_one_side_keeps_the_last_heading():
+    """While the sides stand one above the other there is no heading; turning the floor must not show."""
+    upright = standing(90).joints
+    side = np.zeros_like(upright)
+    side[..., 0], side[..., 1] = (
+        upright[..., 1],
+        -upright[..., 0],
+    )  # lying: left and right one above the other
+    joints = np.concatenate([upright[:60], side[:60]])
+    quarter = joints[..., [2, 1, 0]] * np.array([1, 1, -1], dtype=np.float32)
+    straight = canonicalise(Motion(joints, 30, BODY15)).joints[:, 1:]
+    turned = canonicalise(Motion(quarter, 30, BODY15)).joints[:, 1:]
+
+    np.testing.assert_allclose(straight, turned, atol=1e-3)

@@ -3,7 +3,7 @@
 World frame: metres, y up; a dancer who faces +z has the left side at +x. Canonical frame:
 the pelvis is the origin, the dancer faces +z in every frame, and every body has the same
 bone lengths, so that moving, turning or scaling the dancer changes nothing. What that
-removes (travel, turning, height) stays visible in one virtual `root` joint.
+removes (travel and turning) stays visible in one virtual `root` joint.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +16,7 @@ from dancematch.errors import InputError
 from dancematch.skeletons import BODY15, recipe_for
 from dancematch.types import FloatArray, Motion, Skeleton
 
+CANONICAL_VERSION = 1  # raised by whatever changes the canonical frame: it is part of every model's id
 FPS = 30.0
 GAP_SECONDS = 0.5  # a joint unseen for longer than this stays unseen
 SMOOTHING_SECONDS = 0.24  # window of the smoother: a beat at 180 bpm is longer
@@ -156,7 +157,7 @@ def canonicalise(motion: Motion) -> Motion:
     """Clean a motion and bring it into the canonical frame, on `CANONICAL`.
 
     The root joint holds what the frame removes: sideways speed, yaw rate and forward
-    speed, in body heights and radians a second.
+    speed, in metres of the canonical body and radians a second.
     """
     body = clean(to_body15(motion))
     lateral = heading(body.joints)
@@ -174,7 +175,7 @@ def heading(joints: FloatArray) -> FloatArray:
 
     Hips and shoulders together, smoothed in time: the hips alone swing with every step and
     the shoulders twist against them. A dancer whose sides stand one above the other has no
-    heading in that moment and keeps that of the moments around it.
+    heading in that moment and keeps the last one.
     """
     hips = joints[:, BODY15.index("left_hip")] - joints[:, BODY15.index("right_hip")]
     shoulders = joints[:, BODY15.index("left_shoulder")] - joints[:, BODY15.index("right_shoulder")]
@@ -182,9 +183,12 @@ def heading(joints: FloatArray) -> FloatArray:
     half = int(HEADING_SECONDS * FPS / 2)
     kernel = np.hanning(2 * half + 3)[1:-1]
     smooth = np.stack([np.convolve(lateral[:, i], kernel)[half:-half] for i in range(2)], axis=1)
-    length = np.linalg.norm(smooth, axis=1, keepdims=True)
-    facing_forward = np.array([1.0, 0.0])
-    return np.where(length > 1e-6, smooth / np.maximum(length, 1e-6), facing_forward).astype(np.float32)
+    length = np.linalg.norm(smooth, axis=1)
+    known = np.flatnonzero(length > 1e-3 * length.max()) if length.max() > 1e-6 else np.zeros(0, dtype=int)
+    if not len(known):
+        return np.tile(np.array([1, 0], dtype=np.float32), (len(joints), 1))
+    latest = known[np.maximum(np.searchsorted(known, np.arange(len(joints)), side="right") - 1, 0)]
+    return np.asarray(smooth[latest] / length[latest, None], dtype=np.float32)
 
 
 def _turn(points: FloatArray, lateral: FloatArray) -> FloatArray:
@@ -283,7 +287,10 @@ def change_tempo(motion: Motion, factor: float) -> Motion:
     if not 0.1 <= factor <= 10:
         raise InputError(f"a tempo factor must lie between 0.1 and 10, got {factor}")
     times = np.arange(len(motion.joints)) / (motion.fps * factor)
-    faster = resample(times, motion.joints, motion.visibility, motion.skeleton, fps=motion.fps)
+    gap = GAP_SECONDS * max(1.0, 1 / factor)  # frames that were near enough stay so when they move apart
+    faster = resample(
+        times, motion.joints, motion.visibility, motion.skeleton, fps=motion.fps, gap_seconds=gap
+    )
     return Motion(faster.joints, faster.fps, faster.skeleton, faster.visibility, start=motion.start)
 
 

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from dancematch.benchmark.mannequin import Look
 from dancematch.benchmark.render import render
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
-from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.catalogue import open_catalogue, sure_ones
 from dancematch.pipeline.extract import Progress, motions_of_many
 from dancematch.types import Match, Motion
 
@@ -134,7 +135,7 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
             if outcome.error is not None:
                 raise outcome.error
             nearest = catalogue.search(outcome.motions, limit=KNOWN_DANCES, max_evalue=None)
-            found = catalogue.search(outcome.motions, limit=1)
+            found = sure_ones(nearest)
             motions[scene.name] = outcome.motions[(nearest[0].dancer if nearest else 1) - 1]
             answers.append(_answer(scene, {s.dance: s.name for s in known}, found, nearest))
     return Demo(folder, tuple(known), tuple(answers), motions)
@@ -178,14 +179,18 @@ def _claim(folder: Path) -> None:
 def _film(scenes: Sequence[Scene], folder: Path, jobs: int, tell: Progress) -> None:
     """Render all scenes, several at a time."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(scenes)), context) as pool:
+    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context)
+    try:
         futures = [pool.submit(scene.film, folder) for scene in _longest_first(scenes)]
         for done, future in enumerate(as_completed(futures), start=1):
-            try:
-                future.result()
-            except OSError as error:
-                raise InputError(f"{folder} cannot be written: {error}") from None
+            future.result()
             tell(done / len(scenes))
+    except BrokenProcessPool:
+        raise InputError("a process that rendered the demo died, perhaps for lack of memory") from None
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error}") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _longest_first(scenes: Sequence[Scene]) -> Iterator[Scene]:

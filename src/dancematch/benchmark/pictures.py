@@ -2,12 +2,14 @@
 
 import base64
 import colorsys
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.errors import DanceMatchError
 from dancematch.motion import canonicalise
@@ -24,19 +26,19 @@ def frames_at(video: Path, moments: Sequence[float]) -> list[str]:
     """The frames of a video nearest to the moments (seconds), as data: addresses of JPEG pictures."""
     wanted = np.asarray(moments)
     nearest = np.full(len(wanted), np.inf)
-    pictures = [""] * len(wanted)
+    images: list[NDArray[np.uint8] | None] = [None] * len(wanted)
     with read_frames(video) as frames:
         for frame in frames:
             closer = np.abs(wanted - frame.seconds) < nearest
             for place in np.flatnonzero(closer):
                 nearest[place] = abs(wanted[place] - frame.seconds)
-                pictures[place] = _jpeg(frame.image)
+                images[place] = frame.image
             if frame.seconds > wanted.max() + 1:
                 break
-    return pictures
+    return [_jpeg(image) for image in images if image is not None]
 
 
-def _jpeg(image: np.ndarray) -> str:
+def _jpeg(image: NDArray[np.uint8]) -> str:
     import cv2
 
     height, width = image.shape[:2]
@@ -83,8 +85,12 @@ def timeline(fingerprint: Fingerprint, codebook: Codebook, matched: Span | None)
     ]
     height = len(codebook.channels) * _ROW
     width = len(fingerprint) * step
-    seconds = range(0, int(width / _SECOND) + 1, 2)
-    ticks = "".join(f'<text class="tick" x="{s * _SECOND}" y="{height + 11}">{s} s</text>' for s in seconds)
+    end = fingerprint.start + width / _SECOND
+    ticks = "".join(
+        f'<text class="tick" x="{(second - fingerprint.start) * _SECOND:.1f}"'
+        f' y="{height + 11}">{second} s</text>'
+        for second in range(math.ceil(fingerprint.start), int(end) + 1, 2)
+    )
     frame = ""
     if matched is not None:
         left = (matched.start - fingerprint.start) * _SECOND

@@ -5,7 +5,6 @@ in one line, 2 wrong usage, 3 no match.
 """
 
 import importlib
-import os
 import sys
 from typing import NamedTuple
 
@@ -74,8 +73,4 @@ def main() -> None:
         dancematch.main(standalone_mode=True)
     except DanceMatchError as error:
         click.echo(f"dancematch: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not complain of it again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

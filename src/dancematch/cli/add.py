@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from dancematch.cli.output import emit_json, json_option, say, share_bar
-from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.pipeline.catalogue import Added
@@ -48,7 +47,7 @@ def add_command(
     from dancematch.pipeline.catalogue import open_catalogue
 
     if dance_id and len(places) > 1:
-        raise InputError(f"--id names one dance, but {len(places)} files are given")
+        raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         if dance_id:
             results = iter(

@@ -44,14 +44,13 @@ def eval_command(
       dancematch eval aist-cross-dancer --data aistpp --method kmeans --json
       dancematch eval aist-cross-dancer --data aistpp --query-genres PO,LH --refit
     """
-    from dancematch.errors import InputError
     from dancematch.evaluation.aist import METHODS, evaluate, load_clips
 
     if refit and not query_genres:
-        raise InputError("--refit needs --query-genres: the other genres are what the tokeniser is fitted on")
+        raise click.UsageError("--refit needs --query-genres: the other genres are what it is fitted on")
     for method in methods:
         if method not in METHODS:
-            raise InputError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
+            raise click.UsageError(f"there is no method {method!r}; there are {', '.join(METHODS)}")
     say(f"reading {data}")
     clips = load_clips(data)
     genres = query_genres.split(",") if query_genres else None

@@ -8,6 +8,7 @@ import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.engine import LIMIT
 
 if TYPE_CHECKING:
     from dancematch.types import Match
@@ -18,7 +19,7 @@ NO_MATCH = 3
 @click.command("search")
 @click.argument("catalogue")
 @click.argument("clip", type=click.Path(path_type=Path))
-@click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Dances to show.")
+@click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
 @click.option(
     "--max-evalue", type=float, default=MAX_EVALUE, show_default=True,
     help="A match that chance gives more often than this is no match.",
@@ -37,11 +38,11 @@ def search_command(
       dancematch search dances.db phone.mp4
       dancematch search dances.db phone.mp4 --json | head -n 1
     """
-    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.catalogue import open_catalogue, sure_ones
 
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
         nearest = known.search(clip, limit=limit, max_evalue=None, on_progress=tell)
-    found = [match for match in nearest if match.evalue is not None and match.evalue <= max_evalue]
+    found = sure_ones(nearest, max_evalue)
     if as_json:
         for match in found:
             emit_json(match)
@@ -60,16 +61,24 @@ def search_command(
 def print_matches(matches: "list[Match]") -> None:
     """Show matches as a table."""
     emit_table(
-        ["score", "dance", "where in the dance", "mirrored", "dancer", "by chance"],
+        ["score", "dance", "where in the dance", "tempo", "mirrored", "body", "dancer", "by chance"],
         [
             [
                 f"{match.score:.2f}",
                 match.dance_id,
                 f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
+                f"x{match.tempo:.2f}",
                 "yes" if match.mirrored else "no",
+                _body(match),
                 str(match.dancer),
                 f"{match.evalue:.1g}",
             ]
             for match in matches
         ],
     )
+
+
+def _body(match: "Match") -> str:
+    """How much each region of the body agrees; one that the clip does not show is left out."""
+    regions = [name for name in ("arms", "torso", "legs") if name in match.parts]
+    return ", ".join(f"{name} {match.parts[name]:.2f}" for name in regions)

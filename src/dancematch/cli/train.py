@@ -42,6 +42,7 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
       dancematch add dances.db clips/ --model my-model
     """
     from dancematch.errors import DanceMatchError, InputError, ModelError
+    from dancematch.index.calibrate import FEWEST
     from dancematch.model.tokeniser import save_model
     from dancematch.training.data import describe_files, motion_files, read_motions
     from dancematch.training.kmeans import fit_kmeans, pick_background
@@ -68,5 +69,11 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
         motions, layout=layout, vocabulary=vocabulary, seed=seed, trained_on=describe_files(used),
         on_part=lambda name: say(f"fitted {name}"),
     )  # fmt: skip
-    save_model(model, output, pick_background(model, groups, seed=seed))
+    background = pick_background(model, groups, seed=seed)
+    if len(background) < FEWEST:
+        say(
+            f"only {len(background)} motions to judge scores by, {FEWEST} are needed: "
+            f"searches with this model will answer 'no match' unless --max-evalue is raised"
+        )
+    save_model(model, output, background)
     click.echo(f"{output}: {model.model_id}")

@@ -7,7 +7,6 @@ right answers; a method says how alike two clips are.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -130,12 +129,14 @@ class Comparison:
         self._counts = [word_counts(fingerprint) for fingerprint in self._prints]
         self._seen = np.stack([channels_seen(fingerprint) for fingerprint in self._prints], axis=1)
         self._histograms = Histograms(self._counts, method.weighting)
+        self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw
         self._usual = usual_similarity(self._codebook, np.sum(self._counts, axis=0, dtype=np.int64))
 
-    @lru_cache(maxsize=4096)  # noqa: B019  (lives as long as one evaluation)
     def _similarity(self, query: int) -> FloatArray:
-        cosines = self._histograms.cosines(self._counts[query])
-        return combine_channels(cosines, self._seen[:, query], self._seen)
+        if query not in self._rows:
+            cosines = self._histograms.cosines(self._counts[query])
+            self._rows[query] = combine_channels(cosines, self._seen[:, query], self._seen)
+        return self._rows[query]
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
         """How alike the query and each candidate are."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelError
 from dancematch.model.parts import LAYOUTS, joint_places
-from dancematch.motion import FPS, canonicalise
+from dancematch.motion import CANONICAL_VERSION, FPS, canonicalise
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion
 
 PATCH_FRAMES = 4
@@ -85,6 +85,7 @@ class KMeansTokeniser:
             "vocabulary": self.vocabulary,
             "patch_frames": PATCH_FRAMES,
             "fps": FPS,
+            "canonical": CANONICAL_VERSION,
         }
 
     @property

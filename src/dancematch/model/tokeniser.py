@@ -95,12 +95,14 @@ def save_model(model: KMeansTokeniser, folder: Path, background: Sequence[Finger
     arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
     none = np.zeros((0, len(model.parts)))
     words = np.concatenate([none, *(fingerprint.words for fingerprint in background)])
+    visibility = np.concatenate([none, *(fingerprint.visibility for fingerprint in background)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         save_file(arrays, folder / "weights.safetensors")
         np.savez_compressed(
             folder / "background.npz",
-            words=words.astype(_word_type(model.vocabulary)),
+            words=words.astype(np.uint8 if model.vocabulary <= 256 else np.uint16),
+            visibility=np.round(255 * visibility).astype(np.uint8),
             lengths=np.array([len(fingerprint) for fingerprint in background], dtype=np.uint32),
         )
         # Last and at once, because a folder with a config is a finished one.
@@ -116,16 +118,16 @@ def load_background(tokeniser: KMeansTokeniser, model: str | Path | None = None)
     path = model_folder(model) / "background.npz"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            *pieces, rest = np.split(stored["words"], np.cumsum(stored["lengths"]))
+            ends = np.cumsum(stored["lengths"])
+            *words, rest = np.split(stored["words"], ends)
+            *visibility, _ = np.split(stored["visibility"] / np.float32(255), ends)
         if len(rest):
             raise ValueError(f"{len(rest)} words belong to no dance")
         return [
-            Fingerprint(words, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id)
-            for words in pieces
+            Fingerprint(
+                spoken, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id, visibility=seen
+            )
+            for spoken, seen in zip(words, visibility, strict=True)
         ]
     except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error, InputError) as error:
         raise ModelError(f"{path} is damaged ({error}); train or install the model again") from None
-
-
-def _word_type(vocabulary: int) -> type:
-    return np.uint8 if vocabulary <= 256 else np.uint16

@@ -1,13 +1,16 @@
 """A catalogue of known dances that takes and finds whole files."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import LIMIT, Engine, Query
+from dancematch.index.histogram import SEEN
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror, to_body15
 from dancematch.pipeline.extract import (
@@ -41,6 +44,20 @@ def open_catalogue(where: str | Path, *, model: str | Path | None = None, create
 def _readable(name: str) -> str:
     """A file's name as text; on some systems a name may be any bytes."""
     return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def sure_ones(matches: Sequence[Match], max_evalue: float = MAX_EVALUE) -> list[Match]:
+    """The matches that chance gives no more often than `max_evalue` times a search."""
+    return [match for match in matches if match.evalue is not None and match.evalue <= max_evalue]
+
+
+def _brought_near(motion: Motion) -> Motion:
+    """The same motion about the origin: its place says nothing, and far places cost precision."""
+    pelvis = motion.joints[:, 0]
+    seen = np.isfinite(pelvis).all(axis=1)
+    middle = pelvis[seen].mean(axis=0) * np.array([1, 0, 1]) if seen.any() else np.zeros(3)
+    joints = np.asarray(motion.joints - middle, dtype=np.float32)
+    return Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start)
 
 
 class Catalogue:
@@ -103,10 +120,12 @@ class Catalogue:
         on_progress: Progress | None,
     ) -> Iterator[Added]:
         hashes: dict[Path, str] = {}
+        twins: dict[Path, Path] = {}  # the same content twice in one call
         for path in names:
-            early = self._without_work(path, names, hashes)
+            early = self._without_work(path, names, hashes, twins)
             if early is not None:
                 yield early
+        results: dict[Path, Added] = {}
         outcomes = motions_of_many(
             list(hashes), jobs=jobs, make_estimator=self._make_estimator, on_progress=on_progress
         )
@@ -115,22 +134,31 @@ class Catalogue:
             try:
                 if outcome.error is not None:
                     raise outcome.error
-                motions = self._long_enough(outcome.motions, path)
-                seconds = max(motion.span.end for motion in motions)
+                motions = self._legible(outcome.motions, path)
+                seconds = max(motion.span.end for motion in motions.values())
                 dance = Dance(names[path], _readable(path.name), hashes[path], seconds, label, bank)
-                self._store.add(dance, [self._track(motion) for motion in motions])
-                yield Added(path, names[path], dancers=len(motions), seconds=seconds)
+                self._store.add(dance, [self._track(motion) for motion in motions.values()])
+                results[path] = Added(path, names[path], dancers=len(motions), seconds=seconds)
             except DanceMatchError as error:
-                yield Added(path, error=error)
+                results[path] = Added(path, error=error)
+            yield results[path]
+        for path, original in twins.items():
+            found = results[original]
+            yield replace(found, path=path, skipped=found.error is None)
 
-    def _without_work(self, path: Path, names: dict[Path, str], hashes: dict[Path, str]) -> Added | None:
-        """What can be said of a clip before the long work on it; its hash is noted if nothing can."""
+    def _without_work(
+        self, path: Path, names: dict[Path, str], hashes: dict[Path, str], twins: dict[Path, Path]
+    ) -> Added | None:
+        """What can be said of a clip before the long work on it; its hash or twin is noted if nothing can."""
         try:
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
         twin = next((other for other, its in hashes.items() if its == digest), None)
-        present = names[twin] if twin else self._store.find_content(digest)
+        if twin is not None:
+            twins[path] = twin
+            return None
+        present = self._store.find_content(digest)
         if present is not None:
             return Added(path, present, skipped=True)
         if self._store.has(names[path]) or names[path] in map(names.__getitem__, hashes):
@@ -140,12 +168,18 @@ class Catalogue:
         return None
 
     def _track(self, motion: Motion) -> StoredTrack:
-        return StoredTrack(self.tokeniser.fingerprint(motion), to_body15(motion))
+        return StoredTrack(self.tokeniser.fingerprint(motion), _brought_near(to_body15(motion)))
 
-    def _long_enough(self, motions: Sequence[Motion], path: Path) -> list[Motion]:
-        kept = [motion for motion in motions if self.tokeniser.is_long_enough(motion)]
+    def _legible(self, motions: Sequence[Motion], what: object) -> dict[int, Motion]:
+        """The dancers who are seen for long enough to give a word, by their number."""
+        kept = {
+            dancer: motion
+            for dancer, motion in enumerate(motions, start=1)
+            if self.tokeniser.is_long_enough(motion)
+            and (self.tokeniser.fingerprint(motion).visibility >= SEEN).any()
+        }
         if not kept:
-            raise NoDancerError(f"nobody is seen in {path} for long enough to give a single word")
+            raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
         return kept
 
     def search(
@@ -164,27 +198,25 @@ class Catalogue:
         motions = self._query_motions(query, on_progress)
         queries = [
             Query(self.tokeniser.fingerprint(seen), mirrored, dancer)
-            for dancer, motion in enumerate(motions, start=1)
+            for dancer, motion in motions.items()
             for mirrored, seen in ((False, motion), (True, mirror(motion)))
         ]
         matches = self._current_engine().search(queries, limit=limit)
-        if max_evalue is None:
-            return matches
-        return [match for match in matches if match.evalue is not None and match.evalue <= max_evalue]
+        return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
     def _query_motions(
         self, query: str | Path | Motion | Sequence[Motion], on_progress: Progress | None
-    ) -> Sequence[Motion]:
+    ) -> dict[int, Motion]:
         if isinstance(query, Motion):
-            return [query]
+            return self._legible([query], "the query")
         if not isinstance(query, str | Path):
-            return query
+            return self._legible(query, "the query")
         (outcome,) = motions_of_many(
             [Path(query)], make_estimator=self._make_estimator, on_progress=on_progress
         )
         if outcome.error is not None:
             raise outcome.error
-        return self._long_enough(outcome.motions, outcome.path)
+        return self._legible(outcome.motions, outcome.path)
 
     def _current_engine(self) -> Engine:
         generation = self._store.generation

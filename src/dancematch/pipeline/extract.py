@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ _worker: dict[str, Any] = {}  # filled once in each worker process
 
 def _start_worker(make_estimator: MakeEstimator, shares: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends us
-    _worker.update(estimator=make_estimator(), shares=shares)
+    _worker.update(make_estimator=cache(make_estimator), shares=shares)
 
 
 class _Stopped(Exception):  # noqa: N818  (no error: nobody listens any more)
@@ -199,7 +200,11 @@ def _work(number: int, path: Path) -> Outcome:
         shares[number] = share
 
     tell(0.0)
-    outcome = _outcome(path, _worker["estimator"], tell)
+    try:
+        estimator = None if formats.is_motion_file(path) else _worker["make_estimator"]()
+    except DanceMatchError as error:
+        return Outcome(path, error=error)
+    outcome = _outcome(path, estimator, tell)
     shares[number] = 1.0
     return outcome
 
@@ -217,7 +222,8 @@ def extract(
     A clip whose file is there already, from the same content, comes back at once: an
     interrupted run goes on where it stopped.
     """
-    clips = clips_in(places)
+    inside = Path(folder).absolute()
+    clips = [clip for clip in clips_in(places) if inside not in clip.absolute().parents]
     targets = _targets(clips, Path(folder))
     _make_folder(Path(folder))
     hashes: dict[Path, str] = {}
@@ -225,13 +231,12 @@ def extract(
     for clip in clips:
         try:
             hashes[clip] = content_hash(clip)
+            if _is_extracted(targets[clip], hashes[clip]):
+                yield Outcome(clip, tuple(npz.read(targets[clip]))), targets[clip]
+            else:
+                waiting.append(clip)
         except InputError as error:
             yield Outcome(clip, error=error), None
-            continue
-        if _is_extracted(targets[clip], hashes[clip]):
-            yield Outcome(clip, tuple(npz.read(targets[clip]))), targets[clip]
-        else:
-            waiting.append(clip)
     for outcome in motions_of_many(
         waiting, jobs=jobs, make_estimator=make_estimator, on_progress=on_progress
     ):

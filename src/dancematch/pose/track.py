@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.motion import resample
+from dancematch.motion import GAP_SECONDS, resample
 from dancematch.types import FloatArray, Motion, Skeleton
 
 _SHORTEST_SECONDS = 0.5
 _SMALLEST = 0.05  # share of the frame
-_GAP_SECONDS = 0.5  # time between two samples that counts as seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Track:
 def seconds_seen(track: Track) -> float:
     """How long the dancer was in view, gaps left out."""
     steps = np.diff(track.times)
-    return float(steps[steps <= _GAP_SECONDS].sum())
+    return float(steps[steps <= GAP_SECONDS].sum())
 
 
 def share_of_frame(track: Track) -> float:
@@ -50,7 +49,7 @@ def liveliness(track: Track) -> float:
         return 0.0
     steps = np.diff(track.times)[:, None]
     speed = np.linalg.norm(np.diff(track.world, axis=0), axis=2) / steps
-    weight = np.minimum(track.visibility[1:], track.visibility[:-1]) * (steps <= _GAP_SECONDS)
+    weight = np.minimum(track.visibility[1:], track.visibility[:-1]) * (steps <= GAP_SECONDS)
     return float((speed * weight).sum() / max(float(weight.sum()), 1e-9))
 
 
