@@ -1,6 +1,6 @@
 """Open-set check of the E-value: how often is an unknown dance accepted, and a known one refused?
 
-    python eval/calibration.py AISTPP_FOLDER [--queries 120] [--seed 0]
+    python eval/calibration.py AISTPP_FOLDER [--queries 100] [--seed 0]
 
 Each query is a basic AIST++ clip, whole and as its middle three seconds. The catalogue holds
 one take of every basic choreography by another dancer: with the query's own choreography, and
@@ -45,7 +45,7 @@ def main() -> None:
     """Run the check and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--queries", type=int, default=120)
+    parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     model = load_model()

@@ -25,5 +25,6 @@ for genres in LH,PO KR,LO BR,JB,JS; do
     --method kmeans --method kmeans-whole
 done
 keep choices .venv/bin/python eval/choices.py "$data"
+keep strangers .venv/bin/python eval/strangers.py
 keep open-set .venv/bin/python eval/calibration.py "$data"
 .venv/bin/python eval/tables.py
