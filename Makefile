@@ -19,7 +19,8 @@ lint: .venv/installed-dev
 eval: .venv/installed  ## how well: make eval AISTPP=FOLDER, in the public layout
 	sh eval/run.sh "$(AISTPP)"
 
-bench: .venv/installed  ## how fast: rendering and pose estimation
+bench: .venv/installed  ## how fast: searching, rendering, and (after make demo) pose estimation
+	$(BIN)/python bench/search.py
 	$(BIN)/python bench/render.py
 	$(BIN)/python bench/pose.py demo/*.mp4
 

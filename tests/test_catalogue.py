@@ -451,3 +451,17 @@ def test_a_full_disk_is_our_error_and_loses_nothing(path):
     assert told.split() == names(store)
     put(store, "there is room again")
     store.close()
+
+
+def test_a_catalogue_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "read only?.db"
+    filled = Store(path, MODEL)
+    put(filled, "a")
+    filled.close()
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    store = Store(path, MODEL, create=False)
+
+    assert ["a"] == [dance.dance_id for dance in store.dances()]
+    with pytest.raises(CatalogueError, match="readonly"):
+        store.remove("a")
+    store.close()

@@ -386,3 +386,25 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     answer = run("search", known, folder / "again.npz", "--json", "--max-evalue", "1e9", *own)
 
     assert "dance3" == answer.objects[0]["dance_id"]
+
+
+def test_removing_is_all_or_nothing(run, tmp_path):
+    write_dance(tmp_path / "in" / "a.npz", 1)
+    catalogue = tmp_path / "some.db"
+    run("add", catalogue, tmp_path / "in")
+    answer = run("remove", catalogue, "a", "polka")
+
+    assert 1 == answer.code
+    assert "nothing was removed" in answer.err
+    assert "a" in run("list", catalogue).out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_full_output_is_one_sentence(db):
+    command = [str(Path(sys.executable).with_name("dancematch")), "list", str(db)]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert 1 == answer.returncode
+    assert "dancematch: the output cannot be written: no space left" in answer.stderr
+    assert "Traceback" not in answer.stderr

@@ -359,3 +359,47 @@ def test_skeletons_are_kept(tmp_path, known):
 
     kept, danced = known.motions("a")[0].joints, dance(1).joints
     np.testing.assert_allclose(danced - danced[:1, :1], kept - kept[:1, :1], atol=0.002)
+
+
+def test_a_bad_file_does_not_take_the_name_from_a_good_one(tmp_path, known):
+    (tmp_path / "a.bvh").write_bytes(b"garbage")
+    write_puppets(tmp_path, a=1)
+    results = {added.path.suffix: added for added in known.add_many([tmp_path])}
+
+    assert results[".bvh"].error is not None
+    assert ("a", None) == (results[".mp4"].dance_id, results[".mp4"].error)
+
+
+def test_a_twin_of_a_file_that_failed_fails_too(tmp_path, known):
+    write_puppets(tmp_path, a="nobody", b="nobody")
+    results = list(known.add_many([tmp_path]))
+
+    assert [(True, False), (True, False)] == [(r.error is not None, r.skipped) for r in results]
+
+
+def test_workers_do_not_outlive_a_killed_parent(tmp_path):
+    """Kill -9 of the process that started them leaves nobody behind."""
+    script = (
+        "import multiprocessing, time\n"
+        "from dancematch.pipeline.extract import end_with_parent\n"
+        "def wait():\n    end_with_parent()\n    time.sleep(60)\n"
+        "if __name__ == '__main__':\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=wait)\n"
+        "    child.start()\n    print(child.pid, flush=True)\n    time.sleep(60)\n"
+    )
+    file = tmp_path / "parent.py"
+    file.write_text(script, encoding="utf-8")
+    with subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True) as parent:
+        worker = int(parent.stdout.readline())
+        time.sleep(2)
+        parent.kill()
+    deadline = time.monotonic() + 20
+    while alive(worker) and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+    assert not alive(worker)
+
+
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status")
+    return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from dancematch.benchmark.render import render
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue, sure_ones
-from dancematch.pipeline.extract import Progress, motions_of_many
+from dancematch.pipeline.extract import Progress, end_with_parent, motions_of_many
 from dancematch.types import Match, Motion
 
 VERSION = 1  # of what is rendered: a folder of another version is not continued
@@ -179,7 +179,7 @@ def _claim(folder: Path) -> None:
 def _film(scenes: Sequence[Scene], folder: Path, jobs: int, tell: Progress) -> None:
     """Render all scenes, several at a time."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context)
+    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, end_with_parent)
     try:
         futures = [pool.submit(scene.film, folder) for scene in _longest_first(scenes)]
         for done, future in enumerate(as_completed(futures), start=1):

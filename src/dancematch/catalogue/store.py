@@ -4,12 +4,14 @@ Each dance is added or removed in one transaction: kill -9 at any moment loses a
 the dance being added. Several processes may read while one writes.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import sqlalchemy as sa
@@ -67,8 +69,8 @@ class Store:
         self.model_id = model_id
         self._engine = _connect(str(where))
         self.where = _shown(self._engine.url)
-        file = self._engine.url.database if self._engine.dialect.name == "sqlite" else None
-        if file is not None and not create and not Path(file).is_file():
+        is_file = self._engine.dialect.name == "sqlite"
+        if is_file and not create and not Path(self.where).is_file():
             raise self._absent()
         try:
             self._prepare(create)
@@ -291,7 +293,7 @@ def _connect(where: str) -> sa.Engine:
     scheme = where.partition("://")[0]
     try:
         # Not as text: a path may hold characters that mean something in a URL.
-        url = sa.make_url(where) if "://" in where else sa.URL.create("sqlite", database=where)
+        url = sa.make_url(where) if "://" in where else _file_url(Path(where))
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
@@ -305,10 +307,18 @@ def _connect(where: str) -> sa.Engine:
     return engine
 
 
+def _file_url(path: Path) -> sa.URL:
+    """The URL of a SQLite file, opened for reading alone where nothing can be written beside it."""
+    if path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)):
+        only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
+        return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=only_read)
+    return sa.URL.create("sqlite", database=str(path))
+
+
 def _shown(url: sa.URL) -> str:
     """What to call a catalogue in messages: its path, or its URL without the password."""
     if url.get_backend_name() == "sqlite" and url.database:
-        return url.database
+        return unquote(url.database.removeprefix("file:")) if "uri" in url.query else url.database
     return url.render_as_string(hide_password=True)
 
 

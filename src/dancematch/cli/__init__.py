@@ -4,6 +4,7 @@ Results go to stdout, everything else to stderr. Exit codes: 0 found or done, 1 
 in one line, 2 wrong usage, 3 no match.
 """
 
+import errno
 import importlib
 import sys
 from typing import NamedTuple
@@ -73,4 +74,9 @@ def main() -> None:
         dancematch.main(standalone_mode=True)
     except DanceMatchError as error:
         click.echo(f"dancematch: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo("dancematch: the output cannot be written: no space left", err=True)
         sys.exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, json_option, say, share_bar
+from dancematch.cli.output import complain, emit_json, json_option, say, share_bar
 
 if TYPE_CHECKING:
     from dancematch.pipeline.catalogue import Added
@@ -67,7 +67,7 @@ def add_command(
 
 def _tell_of(added: "Added", state: str, as_json: bool) -> None:
     if added.error is not None:
-        say(f"{added.path}: {added.error}")
+        complain(added.path, added.error)
     elif not as_json and added.skipped:
         say(f"{added.path}: skipped, known as {added.dance_id}")
     elif not as_json:

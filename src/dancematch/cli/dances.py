@@ -3,6 +3,7 @@
 import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, say
+from dancematch.errors import UnknownDanceError
 
 
 @click.command("list")
@@ -48,6 +49,10 @@ def remove_command(catalogue: str, dance_ids: tuple[str, ...], model: str | None
     from dancematch.pipeline.catalogue import open_catalogue
 
     with open_catalogue(catalogue, model=model, create=False) as known:
-        for dance_id in dance_ids:
+        there = {dance.dance_id for dance in known.dances()}
+        unknown = [dance_id for dance_id in dance_ids if dance_id not in there]
+        if unknown:
+            raise UnknownDanceError(f"{catalogue} has no dance named {unknown[0]!r}; nothing was removed")
+        for dance_id in dict.fromkeys(dance_ids):
             known.remove(dance_id)
             say(f"{dance_id}: removed")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dancematch.cli.output import emit_json, json_option, say, share_bar
+from dancematch.cli.output import complain, emit_json, json_option, say, share_bar
 
 
 @click.command("extract")
@@ -49,7 +49,7 @@ def extract_command(
         ):
             if target is None:
                 failed += 1
-                say(f"{outcome.path}: {outcome.error}")
+                complain(outcome.path, outcome.error)
             elif as_json:
                 seconds = max(motion.span.end for motion in outcome.motions)
                 emit_json(

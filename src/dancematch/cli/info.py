@@ -61,4 +61,6 @@ def _video_facts(file: Path) -> dict[str, Any]:
 
     from dancematch.pose.video import probe
 
-    return {"file": str(file), "format": "video", **dataclasses.asdict(probe(file))}
+    facts = dataclasses.asdict(probe(file))
+    rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in facts.items()}
+    return {"file": str(file), "format": "video", **rounded}

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -30,6 +31,11 @@ def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
     for line in lines:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def complain(path: Path, error: Exception | None) -> None:
+    """Say what is wrong with a file, naming it once."""
+    say(str(error) if str(path) in str(error) else f"{path}: {error}")
 
 
 def say(message: str) -> None:

@@ -21,7 +21,7 @@ NO_MATCH = 3
 @click.argument("clip", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
 @click.option(
-    "--max-evalue", type=float, default=MAX_EVALUE, show_default=True,
+    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
     help="A match that chance gives more often than this is no match.",
 )  # fmt: skip
 @click.option("--model", help="A shipped model's name or a model's folder.")
@@ -49,7 +49,9 @@ def search_command(
     elif found:
         print_matches(found)
     else:
-        say(f"no match: {clip} is none of the dances in {catalogue}")
+        say(
+            f"no match: {clip} is none of the dances in {catalogue}" + ("" if nearest else ", which is empty")
+        )
         if nearest:
             say("the nearest, none of them near enough:")
             for match in nearest[:3]:

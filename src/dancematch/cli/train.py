@@ -1,10 +1,12 @@
 """dancematch train: fit a tokeniser."""
 
+import os
 from pathlib import Path
 
 import click
 
 from dancematch.cli.output import counted, say
+from dancematch.errors import ModelError
 
 
 @click.command("train")
@@ -41,7 +43,7 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
       dancematch train --tokeniser kmeans aistpp/ -o my-model
       dancematch add dances.db clips/ --model my-model
     """
-    from dancematch.errors import DanceMatchError, InputError, ModelError
+    from dancematch.errors import DanceMatchError, InputError
     from dancematch.index.calibrate import FEWEST
     from dancematch.model.tokeniser import save_model
     from dancematch.training.data import describe_files, motion_files, read_motions
@@ -50,6 +52,7 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
 
     if (output / "config.json").exists():
         raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
+    _check_place(output)
     groups, used = [], []
     for folder in folders:
         files = motion_files([folder])
@@ -77,3 +80,12 @@ def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabula
         )
     save_model(model, output, background)
     click.echo(f"{output}: {model.model_id}")
+
+
+def _check_place(output: Path) -> None:
+    """Say before the long work, not after it, that its result could not be kept."""
+    nearest = next(place for place in (output, *output.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise ModelError(
+            f"the model cannot be kept in {output}: {nearest} is no folder that can be written to"
+        )

@@ -66,7 +66,7 @@ class Histograms:
         for channel, word in np.argwhere(counts):
             row = self._damped(self._counts[channel, word])
             result[channel] += weights[channel, word] * self._rarity[channel, word] * row
-        return np.asarray(result / np.maximum(norms[:, None] * self._norms, 1e-9))
+        return np.asarray(np.minimum(result / np.maximum(norms[:, None] * self._norms, 1e-9), 1))
 
 
 def combine_channels(cosines: FloatArray, query_seen: FloatArray, entry_seen: FloatArray) -> FloatArray:

@@ -161,7 +161,7 @@ class Catalogue:
         present = self._store.find_content(digest)
         if present is not None:
             return Added(path, present, skipped=True)
-        if self._store.has(names[path]) or names[path] in map(names.__getitem__, hashes):
+        if self._store.has(names[path]):
             taken = f"{names[path]!r} is already the name of another dance in {self._store.where}"
             return Added(path, error=DanceExistsError(f"{taken}; rename the file or give an id"))
         hashes[path] = digest

@@ -2,7 +2,9 @@
 
 import hashlib
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -182,7 +184,20 @@ def _ready(future: "Future[Outcome]") -> bool:
 _worker: dict[str, Any] = {}  # filled once in each worker process
 
 
+def end_with_parent() -> None:
+    """Let this process end soon after the one that started it, however that one ends."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _start_worker(make_estimator: MakeEstimator, shares: Any) -> None:
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends us
     _worker.update(make_estimator=cache(make_estimator), shares=shares)
 
