@@ -68,7 +68,8 @@ def real_table() -> list[str]:
         f"**Real clips** of one motion by different people, among {rows[0]['among']} others: "
         f"{sum(row['rank1'] for row in known)} of {len(known)} at rank 1, "
         f"{sum(row['accepted'] for row in known)} of them above the threshold; "
-        f"{sum(not row['accepted'] for row in unknown)} of {len(unknown)} clips without a counterpart refused.",
+        f"{sum(not row['accepted'] for row in unknown)} of {len(unknown)} clips without a counterpart"
+        " refused.",
         "",
     ]
 

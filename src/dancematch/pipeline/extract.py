@@ -115,8 +115,9 @@ def motions_of_many(
     if jobs < 1:
         raise InputError(f"jobs must be 1 or more, got {jobs}")
     tell = on_progress or (lambda _share: None)
+    # Made here in any case: what it lacks is fetched, or complained of, once and not in every process.
+    estimator = None if all(map(formats.is_motion_file, paths)) else make_estimator()
     if jobs == 1 or len(paths) < 2:
-        estimator = None if all(map(formats.is_motion_file, paths)) else make_estimator()
         for done, path in enumerate(paths):
             yield _outcome(path, estimator, lambda share, done=done: tell((done + share) / len(paths)))  # type: ignore[misc]
             tell((done + 1) / len(paths))

@@ -11,7 +11,7 @@ from dancematch.pose.regions import Region, View
 from dancematch.pose.track import Track, rank
 from dancematch.pose.tracker import Followed, Tracker
 from dancematch.pose.video import Image, Limits, read_frames
-from dancematch.pose.weights import DETECTOR, LANDMARKS, load_weights
+from dancematch.pose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
 from dancematch.skeletons import BLAZEPOSE33
 
 _LONGEST_SIDE = 1280  # the network sees 256 pixels a person: more only costs time
@@ -35,7 +35,7 @@ class BlazePose:
         detect_every: int = 10,
         limits: Limits | None = None,
     ) -> None:
-        self._weights_dir = weights_dir
+        self._files = load_weights(weights_dir)
         self._max_dancers = max_dancers
         self._threads = threads
         self._detect_every = detect_every
@@ -63,18 +63,17 @@ class BlazePose:
     def networks(self) -> "Networks":
         """Give the two networks, loaded when first asked for."""
         if self._networks is None:
-            self._networks = Networks(self._weights_dir, self._threads)
+            self._networks = Networks(self._files, self._threads)
         return self._networks
 
 
 class Networks:
     """Detector and landmark network together."""
 
-    def __init__(self, weights_dir: Path | None, threads: int) -> None:
+    def __init__(self, files: dict[WeightsFile, Path], threads: int) -> None:
         import cv2
 
         cv2.setNumThreads(1)  # its pictures here are too small to share out
-        files = load_weights(weights_dir)
         self._detector = Detector(files[DETECTOR], threads=threads)
         self._landmarker = Landmarker(files[LANDMARKS], threads=threads)
 
