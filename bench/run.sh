@@ -6,17 +6,7 @@ set -eu
 motions=$1
 shift
 cd "$(dirname "$0")/.."
-out=bench/results
-mkdir -p "$out"
-
-keep() { # keep NAME COMMAND...: the command's JSON lines, behind a line that says where they come from
-  name=$1
-  shift
-  .venv/bin/python eval/header.py "$@" >"$out/$name.part"
-  "$@" >>"$out/$name.part"
-  mv "$out/$name.part" "$out/$name.jsonl"
-  echo "$out/$name.jsonl"
-}
+keep() { sh eval/keep.sh bench/results "$@"; }
 
 keep search .venv/bin/python bench/search.py
 keep render .venv/bin/python bench/render.py --json

@@ -4,17 +4,7 @@
 set -eu
 data=$1
 cd "$(dirname "$0")/.."
-out=eval/results
-mkdir -p "$out"
-
-keep() { # keep NAME COMMAND...: the command's JSON lines, behind a line that says where they come from
-  name=$1
-  shift
-  .venv/bin/python eval/header.py "$@" >"$out/$name.part"
-  "$@" >>"$out/$name.part"
-  mv "$out/$name.part" "$out/$name.jsonl"
-  echo "$out/$name.jsonl"
-}
+keep() { sh eval/keep.sh eval/results "$@"; }
 
 words="--method kmeans --method kmeans-cosine --method kmeans-whole"
 keep aist-genre .venv/bin/dancematch eval aist-genre --data "$data" --json $words
