@@ -7,6 +7,7 @@ choreographies. From the video files on, the path is the one every user's clip t
 import json
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -179,7 +180,7 @@ def _claim(folder: Path) -> None:
 def _film(scenes: Sequence[Scene], folder: Path, jobs: int, tell: Progress) -> None:
     """Render all scenes, several at a time."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, end_with_parent)
+    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, _start_renderer)
     try:
         futures = [pool.submit(scene.film, folder) for scene in _longest_first(scenes)]
         for done, future in enumerate(as_completed(futures), start=1):
@@ -191,6 +192,12 @@ def _film(scenes: Sequence[Scene], folder: Path, jobs: int, tell: Progress) -> N
         raise InputError(f"{folder} cannot be written: {error}") from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _start_renderer() -> None:
+    end_with_parent()
+    # Ctrl-C ends a rendering at once; what it has written so far is written again next time.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _longest_first(scenes: Sequence[Scene]) -> Iterator[Scene]:
