@@ -17,7 +17,7 @@ from dancematch.errors import InputError
 from dancematch.evaluation.metrics import score_ranks
 from dancematch.formats.aist_names import AistName, parse_name, sequences
 from dancematch.index.align import place, usual_similarity
-from dancematch.index.engine import ORDER_WEIGHT, SHORTLIST
+from dancematch.index.engine import SHORTLIST, score_of
 from dancematch.index.histogram import Histograms, Weighting, channels_seen, combine_channels, word_counts
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.tokeniser import load_model
@@ -143,11 +143,11 @@ class Comparison:
         histogram = self._similarity(query)[candidates]
         if not self._method.in_order:
             return histogram
-        scores = (1 - ORDER_WEIGHT) * histogram
-        for place_ in np.argsort(-histogram, kind="stable")[:SHORTLIST]:
-            other = self._prints[candidates[place_]]
+        scores = np.full_like(histogram, -1)  # what stage one does not propose comes last
+        for number in np.argsort(-histogram, kind="stable")[:SHORTLIST]:
+            other = self._prints[candidates[number]]
             found = place(self._prints[query], other, self._codebook, self._usual)
-            scores[place_] += ORDER_WEIGHT * max(0.0, found.agreement)
+            scores[number] = score_of(float(histogram[number]), found)
         return scores
 
     def rank(self, question: Question) -> int:

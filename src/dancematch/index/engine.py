@@ -69,7 +69,7 @@ class _Ranked:
 
     @property
     def score(self) -> float:
-        return _score(self.candidate.histogram, self.placement)
+        return score_of(self.candidate.histogram, self.placement)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class _Crowd:
         return evalue(found.score, self.background, peers, self.dances * readings)
 
 
-def _score(histogram: float, placement: Placement) -> float:
+def score_of(histogram: float, placement: Placement) -> float:
+    """What both stages say together: 0 nothing in common, 1 the same words in the same order."""
     return (1 - ORDER_WEIGHT) * histogram + ORDER_WEIGHT * max(0.0, placement.agreement)
 
 
@@ -201,13 +202,13 @@ class Engine:
         _, scores = self._compare(query)
         known = len(self._entries)
         background = [
-            _score(float(histogram), self._place(query, other))
+            score_of(float(histogram), self._place(query, other))
             for histogram, other in zip(scores[known:], self._background, strict=True)
         ]
         champions = self._best_entry_of_each_dance(scores[:known])
         chosen = [int(entry) for entry in champions[:: -(-len(champions) // PEERS)]]
         peers = {
-            self._entries[entry].dance_id: _score(
+            self._entries[entry].dance_id: score_of(
                 float(scores[entry]), self._place(query, self._entries[entry].whole)
             )
             for entry in chosen

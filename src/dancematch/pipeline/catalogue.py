@@ -11,17 +11,17 @@ from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoD
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import LIMIT, Engine, Query
 from dancematch.index.histogram import SEEN
-from dancematch.model.tokeniser import load_background, load_model
+from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import mirror, to_body15
 from dancematch.pipeline.extract import (
     MakeEstimator,
     Progress,
     clips_in,
     content_hash,
-    default_estimator,
     motions_of_many,
 )
-from dancematch.types import Match, Motion
+from dancematch.pose import default_estimator
+from dancematch.types import Fingerprint, Match, Motion
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,15 @@ class Added:
     error: DanceMatchError | None = None
 
 
-def open_catalogue(where: str | Path, *, model: str | Path | None = None, create: bool = True) -> "Catalogue":
+def open_catalogue(
+    where: str | Path,
+    *,
+    model: str | Path | None = None,
+    create: bool = True,
+    make_estimator: MakeEstimator = default_estimator,
+) -> "Catalogue":
     """Open the catalogue at a file's path or database URL; `create` it if it is not there."""
-    return Catalogue(where, model=model, create=create)
+    return Catalogue(where, model=model, create=create, make_estimator=make_estimator)
 
 
 def _readable(name: str) -> str:
@@ -71,9 +77,10 @@ class Catalogue:
         create: bool = True,
         make_estimator: MakeEstimator = default_estimator,
     ) -> None:
-        self.tokeniser = load_model(model)
-        self._background = load_background(self.tokeniser, model)
-        self._store = Store(where, self.tokeniser.model_id, create=create)
+        tokeniser = load_model(model)
+        self.tokeniser: Tokeniser = tokeniser
+        self._background = load_background(tokeniser, model)
+        self._store = Store(where, tokeniser.model_id, create=create)
         self._make_estimator = make_estimator
         self._engine: tuple[int, Engine] | None = None  # with the generation it was built at
 
@@ -119,13 +126,14 @@ class Catalogue:
         jobs: int,
         on_progress: Progress | None,
     ) -> Iterator[Added]:
-        hashes: dict[Path, str] = {}
+        originals: dict[str, Path] = {}  # by content
         twins: dict[Path, Path] = {}  # the same content twice in one call
         for path in names:
-            early = self._without_work(path, names, hashes, twins)
+            early = self._without_work(path, names, originals, twins)
             if early is not None:
                 yield early
         results: dict[Path, Added] = {}
+        hashes = {path: digest for digest, path in originals.items()}
         outcomes = motions_of_many(
             list(hashes), jobs=jobs, make_estimator=self._make_estimator, on_progress=on_progress
         )
@@ -134,11 +142,14 @@ class Catalogue:
             try:
                 if outcome.error is not None:
                     raise outcome.error
-                motions = self._legible(outcome.motions, path)
-                seconds = max(motion.span.end for motion in motions.values())
+                read = self._read(outcome.motions, path)
+                seconds = max(motion.span.end for motion, _ in read.values())
                 dance = Dance(names[path], _readable(path.name), hashes[path], seconds, label, bank)
-                self._store.add(dance, [self._track(motion) for motion in motions.values()])
-                results[path] = Added(path, names[path], dancers=len(motions), seconds=seconds)
+                tracks = [
+                    StoredTrack(words, _brought_near(to_body15(motion))) for motion, words in read.values()
+                ]
+                self._store.add(dance, tracks)
+                results[path] = Added(path, names[path], dancers=len(tracks), seconds=seconds)
             except DanceMatchError as error:
                 results[path] = Added(path, error=error)
             yield results[path]
@@ -147,16 +158,15 @@ class Catalogue:
             yield replace(found, path=path, skipped=found.error is None)
 
     def _without_work(
-        self, path: Path, names: dict[Path, str], hashes: dict[Path, str], twins: dict[Path, Path]
+        self, path: Path, names: dict[Path, str], originals: dict[str, Path], twins: dict[Path, Path]
     ) -> Added | None:
-        """What can be said of a clip before the long work on it; its hash or twin is noted if nothing can."""
+        """What can be said of a clip before the long work on it; noted in either book if nothing can."""
         try:
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
-        twin = next((other for other, its in hashes.items() if its == digest), None)
-        if twin is not None:
-            twins[path] = twin
+        if digest in originals:
+            twins[path] = originals[digest]
             return None
         present = self._store.find_content(digest)
         if present is not None:
@@ -164,23 +174,20 @@ class Catalogue:
         if self._store.has(names[path]):
             taken = f"{names[path]!r} is already the name of another dance in {self._store.where}"
             return Added(path, error=DanceExistsError(f"{taken}; rename the file or give an id"))
-        hashes[path] = digest
+        originals[digest] = path
         return None
 
-    def _track(self, motion: Motion) -> StoredTrack:
-        return StoredTrack(self.tokeniser.fingerprint(motion), _brought_near(to_body15(motion)))
-
-    def _legible(self, motions: Sequence[Motion], what: object) -> dict[int, Motion]:
-        """The dancers who are seen for long enough to give a word, by their number."""
-        kept = {
-            dancer: motion
+    def _read(self, motions: Sequence[Motion], what: object) -> dict[int, tuple[Motion, Fingerprint]]:
+        """The dancers who are seen for long enough to give a word, by their number, with their words."""
+        read = {
+            dancer: (motion, self.tokeniser.fingerprint(motion))
             for dancer, motion in enumerate(motions, start=1)
             if self.tokeniser.is_long_enough(motion)
-            and (self.tokeniser.fingerprint(motion).visibility >= SEEN).any()
         }
-        if not kept:
+        legible = {dancer: both for dancer, both in read.items() if (both[1].visibility >= SEEN).any()}
+        if not legible:
             raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
-        return kept
+        return legible
 
     def search(
         self,
@@ -195,28 +202,28 @@ class Catalogue:
         Every dancer in the clip is searched for, as seen and mirrored. `max_evalue` is the
         decision: a match that chance would give more often is left out; None keeps all.
         """
-        motions = self._query_motions(query, on_progress)
         queries = [
-            Query(self.tokeniser.fingerprint(seen), mirrored, dancer)
-            for dancer, motion in motions.items()
-            for mirrored, seen in ((False, motion), (True, mirror(motion)))
+            reading
+            for dancer, (motion, words) in self._read_query(query, on_progress).items()
+            for reading in (
+                Query(words, mirrored=False, dancer=dancer),
+                Query(self.tokeniser.fingerprint(mirror(motion)), mirrored=True, dancer=dancer),
+            )
         ]
         matches = self._current_engine().search(queries, limit=limit)
         return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
-    def _query_motions(
+    def _read_query(
         self, query: str | Path | Motion | Sequence[Motion], on_progress: Progress | None
-    ) -> dict[int, Motion]:
-        if isinstance(query, Motion):
-            return self._legible([query], "the query")
+    ) -> dict[int, tuple[Motion, Fingerprint]]:
         if not isinstance(query, str | Path):
-            return self._legible(query, "the query")
+            return self._read([query] if isinstance(query, Motion) else query, "the query")
         (outcome,) = motions_of_many(
             [Path(query)], make_estimator=self._make_estimator, on_progress=on_progress
         )
         if outcome.error is not None:
             raise outcome.error
-        return self._legible(outcome.motions, outcome.path)
+        return self._read(outcome.motions, outcome.path)
 
     def _current_engine(self) -> Engine:
         generation = self._store.generation

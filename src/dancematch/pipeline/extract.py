@@ -18,7 +18,7 @@ from typing import Any
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import npz
-from dancematch.pose import PoseEstimator, estimate_motions
+from dancematch.pose import PoseEstimator, default_estimator, estimate_motions
 from dancematch.types import Motion
 
 Progress = Callable[[float], None]  # told the share that is done, 0..1
@@ -38,13 +38,6 @@ class Outcome:
     path: Path
     motions: tuple[Motion, ...] = ()
     error: DanceMatchError | None = None
-
-
-def default_estimator() -> PoseEstimator:
-    """BlazePose, which needs nothing but its weights."""
-    from dancematch.pose.blazepose import BlazePose
-
-    return BlazePose()
 
 
 def motions_of(

@@ -23,6 +23,13 @@ class PoseEstimator(Protocol):
         """
 
 
+def default_estimator() -> PoseEstimator:
+    """BlazePose, which needs nothing but its weights."""
+    from dancematch.pose.blazepose import BlazePose
+
+    return BlazePose()
+
+
 def estimate_motions(
     path: Path | str,
     estimator: PoseEstimator | None = None,
@@ -33,11 +40,7 @@ def estimate_motions(
     BlazePose does it unless another estimator is given. A video without anybody in it is a
     NoDancerError, one that cannot be read a VideoError.
     """
-    if estimator is None:
-        from dancematch.pose.blazepose import BlazePose
-
-        estimator = BlazePose()
-    tracks = estimator.tracks(Path(path), on_frame=on_frame)
+    tracks = (estimator or default_estimator()).tracks(Path(path), on_frame=on_frame)
     if not tracks:
         raise NoDancerError(f"nobody was seen dancing in {path}; a clip that shows a person was expected")
     return [track.motion() for track in tracks]
