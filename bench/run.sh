@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 keep() { sh eval/keep.sh bench/results "$@"; }
 
 keep search .venv/bin/python bench/search.py
+keep tokenise .venv/bin/python bench/tokenise.py
 keep render .venv/bin/python bench/render.py --json
 keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --seed 500 --motions "$motions"
 keep pose .venv/bin/python bench/pose.py --json "$@"

@@ -15,7 +15,8 @@ from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
-from dancematch.training.kmeans import fit_kmeans, pick_background
+from dancematch.training.background import pick_background
+from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Codebook, Fingerprint, Motion
 
 SECONDS_PER_WORD = 0.5

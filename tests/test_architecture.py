@@ -31,6 +31,8 @@ ROW_OF = {unit: number for number, row in enumerate(ROWS) for unit in row}
 # library -> the places (files or rooms) that may import it
 HOMES = {
     "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/comotion.py"),
+    "onnx": ("training/export.py",),
+    "onnxruntime": ("model/runtime.py",),
     "av": ("pose/video.py", "benchmark/render.py"),
     "cv2": ("pose/", "benchmark/"),
     "ai_edge_litert": ("pose/", "benchmark/"),
@@ -41,7 +43,7 @@ HOMES = {
     "uvicorn": ("server/", "cli/"),
     "ray": ("cluster/",),
 }
-HEAVY = ("torch", "av", "cv2", "ai_edge_litert", "scipy", "sqlalchemy")
+HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "scipy", "sqlalchemy")
 PATIENCE_SECONDS = 0.5
 
 

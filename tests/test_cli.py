@@ -275,7 +275,8 @@ def test_train_makes_a_model_that_serves(run, tmp_path):
         write_dance(tmp_path / "in" / f"{number}.npz", number)
     (tmp_path / "in" / "bad.bvh").write_bytes(b"garbage")
     formats.write(tmp_path / "in" / "short.npz", [standing(2)])
-    command = ["train", tmp_path / "in", "-o", tmp_path / "model", "--vocabulary", 16]
+    options = ["--tokeniser", "kmeans", "--vocabulary", 16]
+    command = ["train", tmp_path / "in", "-o", tmp_path / "model", *options]
     answer = run(*command)
     known = tmp_path / "dances.db"
 
@@ -291,8 +292,8 @@ def test_train_on_nothing_usable_is_one_line(run, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "bad.bvh").write_bytes(b"garbage")
     write_dance(tmp_path / "few" / "a.npz", 1)
-    few = run("train", tmp_path / "few", "-o", tmp_path / "m")
-    none = run("train", tmp_path / "bad", "-o", tmp_path / "m")
+    few = run("train", tmp_path / "few", "-o", tmp_path / "m", "--tokeniser", "kmeans")
+    none = run("train", tmp_path / "bad", "-o", tmp_path / "m", "--tokeniser", "kmeans")
 
     assert (1, 1) == (few.code, none.code)
     assert "give more motions or a smaller vocabulary" in few.err

@@ -23,8 +23,9 @@ from dancematch.model.tokeniser import (
 )
 from dancematch.motion import CANONICAL, FPS, excerpt
 from dancematch.skeletons import BODY15
+from dancematch.training.background import pick_background
 from dancematch.training.data import describe_files, motion_files, read_motions
-from dancematch.training.kmeans import fit_kmeans, pick_background
+from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Motion
 
 BORDER_WORDS = 3  # a quarter of a second of smoothing and heading at each end

@@ -164,7 +164,7 @@ def canonicalise(motion: Motion) -> Motion:
     turned = _turn(body.joints - body.joints[:, :1], lateral)
     scale = _scale(body.joints)
     root = _root_velocity(body.joints[:, 0] * scale, lateral, body.fps)
-    joints = np.concatenate([root[:, None], _on_standard_body(turned)], axis=1)
+    joints = np.concatenate([root[:, None], on_standard_body(turned)], axis=1)
     seen = np.isfinite(joints).all(axis=2)
     visibility = np.concatenate([body.visibility[:, :1], body.visibility], axis=1) * seen
     return Motion(joints, body.fps, CANONICAL, visibility, start=body.start)
@@ -209,8 +209,11 @@ def _scale(joints: FloatArray) -> float:
     return float(BONE_LENGTHS[1:][seen].sum()) / total if total > 1e-6 else 1.0
 
 
-def _on_standard_body(joints: FloatArray) -> FloatArray:
-    """Keep every bone's direction and give it the canonical length: proportions say who dances, not what."""
+def on_standard_body(joints: FloatArray) -> FloatArray:
+    """Keep every bone's direction and give it the canonical length: proportions say who dances, not what.
+
+    The joints are those of `body15`, [frames, 15, 3].
+    """
     result = np.zeros_like(joints)
     result[:, 0] = joints[:, 0]
     for joint, parent in enumerate(BODY15.parents[1:], start=1):
@@ -227,6 +230,32 @@ def _root_velocity(pelvis: FloatArray, lateral: FloatArray, fps: float) -> Float
     velocity = _turn(np.gradient(pelvis, axis=0) * fps, lateral)
     yaw = np.unwrap(np.arctan2(lateral[:, 1], lateral[:, 0]))
     return np.stack([velocity[:, 0], np.gradient(yaw) * fps, velocity[:, 2]], axis=1).astype(np.float32)
+
+
+def into_world(canonical: Motion) -> Motion:
+    """The way back from the canonical frame: the dancer turns and travels as the root says, on `body15`.
+
+    How high the pelvis was is not known any more: the lowest joint of each frame stands on the
+    floor. Where the root was not seen, the dancer stays.
+    """
+    if canonical.skeleton.name != CANONICAL.name:
+        raise InputError(f"a motion on {CANONICAL.name} was expected, got {canonical.skeleton.name}")
+    sideways, yaw_rate, forward = np.nan_to_num(canonical.joints[:, 0]).astype(np.float64).T
+    yaw = _summed(yaw_rate, canonical.fps)
+    back = np.stack([np.cos(yaw), -np.sin(yaw)], axis=1)  # turning about as much the other way
+    velocity = _turn(np.stack([sideways, np.zeros_like(yaw), forward], axis=1), back)
+    body = _turn(canonical.joints[:, 1:], back)
+    lowest = np.nan_to_num(body[:, :, 1], nan=np.inf).min(axis=1)
+    height = np.where(np.isfinite(lowest), -lowest, 0)
+    x, z = (_summed(velocity[:, axis], canonical.fps) for axis in (0, 2))
+    joints = (body + np.stack([x, height, z], axis=1)[:, None]).astype(np.float32)
+    return Motion(joints, canonical.fps, BODY15, canonical.visibility[:, 1:], start=canonical.start)
+
+
+def _summed(rate: NDArray[np.floating], fps: float) -> NDArray[np.float64]:
+    """What a rate comes to in time, from 0: each step counts with the mean of its two ends."""
+    steps = (rate[1:] + rate[:-1]) / (2 * fps)
+    return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def perturb(motion: Motion, name: str, strength: float = 1.0, *, seed: int = 0) -> Motion:

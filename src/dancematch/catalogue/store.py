@@ -4,31 +4,23 @@ Each dance is added or removed in one transaction: kill -9 at any moment loses a
 the dance being added. Several processes may read while one writes.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.exc import (
-    ArgumentError,
-    DatabaseError,
-    IntegrityError,
-    NoSuchModuleError,
-    OperationalError,
-)
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
+from dancematch.catalogue.connection import connect, shown
 from dancematch.catalogue.schema import VERSION, dances, facts, metadata, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
     InputError,
-    MissingExtraError,
     ModelMismatchError,
     UnknownDanceError,
 )
@@ -61,14 +53,27 @@ class StoredTrack:
     motion: Motion | None = None
 
 
+@dataclass(frozen=True)
+class NewWords:
+    """The words that one dancer of a dance is to have from now on."""
+
+    dance_id: str
+    dancer: int
+    fingerprint: Fingerprint
+
+
 class Store:
     """The tables of one catalogue, opened for one model's words."""
 
-    def __init__(self, where: str | Path, model_id: str, *, create: bool = True) -> None:
-        """Open the catalogue at a file's path or a database URL; `create` it if it is not there."""
-        self.model_id = model_id
-        self._engine = _connect(str(where))
-        self.where = _shown(self._engine.url)
+    def __init__(self, where: str | Path, model_id: str | None, *, create: bool = True) -> None:
+        """Open the catalogue at a file's path or a database URL; `create` it if it is not there.
+
+        Without a `model_id` it must be there, and is opened for whatever model's words it holds.
+        """
+        self.model_id = model_id or ""
+        create = create and model_id is not None
+        self._engine = connect(str(where))
+        self.where = shown(self._engine.url)
         is_file = self._engine.dialect.name == "sqlite"
         if is_file and not create and not Path(self.where).is_file():
             raise self._absent()
@@ -108,11 +113,16 @@ class Store:
             raise CatalogueError(
                 f"{self.where} has catalogue version {version}, this dancematch reads {VERSION}; upgrade it"
             )
+        self.model_id = self.model_id or self._fact(connection, "model_id")
+        self._require_our_model(connection)
+
+    def _require_our_model(self, connection: sa.Connection) -> None:
+        """Refuse to go on with words of another model, which somebody may have made since we opened."""
         stored = self._fact(connection, "model_id")
         if stored != self.model_id:
             raise ModelMismatchError(
-                f"{self.where} holds words of the model {stored}, not of {self.model_id}; "
-                f"open it with that model, or add its dances to a new catalogue"
+                f"{self.where} holds words of the model {stored}, not of {self.model_id}; open it with that "
+                f"model, or make its words anew with this one: dancematch retokenise {self.where}"
             )
 
     @contextmanager
@@ -176,10 +186,11 @@ class Store:
         }  # fmt: skip
         try:
             with self._transaction(_WRITE) as connection:
+                self._next_generation(connection)  # first: from here on nobody else writes, in any database
+                self._require_our_model(connection)
                 key = connection.execute(sa.insert(dances).values(row).returning(dances.c.key)).scalar_one()
                 numbered = enumerate(recorded, start=1)
                 connection.execute(sa.insert(tracks), [_track_row(key, n, track) for n, track in numbered])
-                self._next_generation(connection)
         except IntegrityError:
             raise DanceExistsError(
                 f"{self.where} already has a dance named {dance.dance_id!r}, or this very content; "
@@ -223,20 +234,48 @@ class Store:
         )
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
+            self._require_our_model(connection)  # afterwards: what is asked before may change in between
         return [(row["dance_id"], self._fingerprint(row)) for row in rows]
+
+    def replace_words(self, model_id: str, made: Sequence[NewWords], *, generation: int) -> None:
+        """Make this a catalogue of another model's words, all of them at once or none.
+
+        `made` was made from what was here at `generation`; a dancer of whom it does not speak is
+        forgotten, and so is a dance that has no dancer left.
+        """
+        if any(words.fingerprint.model_id != model_id for words in made):
+            raise ModelMismatchError(f"only words of the model {model_id} were expected")
+        with self._transaction(_WRITE) as connection:
+            self._next_generation(connection)
+            if self._fact(connection, "generation") != str(generation + 1):
+                raise CatalogueError(
+                    f"{self.where} was changed while its words were made anew; nothing is replaced, try again"
+                )
+            query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
+            keys = {(name, dancer): key for name, dancer, key in connection.execute(query)}
+            for words in made:
+                key = keys.pop((words.dance_id, words.dancer))
+                row = _words_row(words.fingerprint)
+                connection.execute(sa.update(tracks).where(tracks.c.key == key).values(row))
+            for key in keys.values():
+                connection.execute(sa.delete(tracks).where(tracks.c.key == key))
+            danced = sa.select(tracks.c.dance)
+            connection.execute(sa.delete(dances).where(dances.c.key.not_in(danced)))
+            connection.execute(sa.update(facts).where(facts.c.name == "model_id").values(value=model_id))
+        self.model_id = model_id
+        self._empty_the_log()
 
     def motions(self, dance_id: str) -> list[Motion]:
         """The skeletons of a dance, a dancer each; empty if they were not kept."""
-        query = (
-            sa.select(tracks)
-            .join(dances)
-            .where(dances.c.dance_id == dance_id, tracks.c.joints.is_not(None))
-            .order_by(tracks.c.dancer)
-        )
+        return [motion for motion in self.dancers(dance_id).values() if motion is not None]
+
+    def dancers(self, dance_id: str) -> dict[int, Motion | None]:
+        """Every dancer's skeletons by the dancer's number; None if they were not kept."""
+        query = sa.select(tracks).join(dances).where(dances.c.dance_id == dance_id).order_by(tracks.c.dancer)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
         try:
-            return [_motion(row) for row in rows]
+            return {row["dancer"]: None if row["joints"] is None else _motion(row) for row in rows}
         except (ValueError, TypeError, InputError):
             raise CatalogueError(f"{self.where}: the skeletons of {dance_id!r} are damaged") from None
 
@@ -256,17 +295,22 @@ class Store:
         self._engine.dispose()
 
 
+def _words_row(fingerprint: Fingerprint) -> dict[str, object]:
+    return {
+        "start": fingerprint.start,
+        "seconds_per_word": fingerprint.seconds_per_word,
+        "channels": fingerprint.words.shape[1],
+        "vocabulary": fingerprint.vocabulary,
+        "words": fingerprint.words.astype("<u2").tobytes(),
+        "visibility": _packed(fingerprint.visibility),
+    }
+
+
 def _track_row(dance_key: int, dancer: int, track: StoredTrack) -> dict[str, object]:
-    words = track.fingerprint
     return {
         "dance": dance_key,
         "dancer": dancer,
-        "start": words.start,
-        "seconds_per_word": words.seconds_per_word,
-        "channels": words.words.shape[1],
-        "vocabulary": words.vocabulary,
-        "words": words.words.astype("<u2").tobytes(),
-        "visibility": _packed(words.visibility),
+        **_words_row(track.fingerprint),
         "fps": track.motion and track.motion.fps,
         "joints": track.motion and track.motion.joints.astype("<f2").tobytes(),
         "joint_visibility": track.motion and _packed(track.motion.visibility),
@@ -285,59 +329,6 @@ def _motion(row: Any) -> Motion:
     joints = np.frombuffer(row["joints"], dtype="<f2").reshape(-1, len(BODY15.joints), 3)
     visibility = _unpacked(row["joint_visibility"], joints.shape[:2])
     return Motion(joints.astype(np.float32), row["fps"], BODY15, visibility, row["start"])
-
-
-def _connect(where: str) -> sa.Engine:
-    if not where:
-        raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
-    scheme = where.partition("://")[0]
-    try:
-        # Not as text: a path may hold characters that mean something in a URL.
-        url = sa.make_url(where) if "://" in where else _file_url(Path(where))
-        engine = sa.create_engine(url)
-    except (NoSuchModuleError, ModuleNotFoundError):
-        raise MissingExtraError(
-            f"no driver for {scheme} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
-        ) from None
-    except (ArgumentError, ValueError):
-        raise CatalogueError(f"{scheme}:// begins no database URL; give one, or a file's path") from None
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _set_up_sqlite)
-        sa.event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _file_url(path: Path) -> sa.URL:
-    """The URL of a SQLite file, opened for reading alone where nothing can be written beside it."""
-    if path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)):
-        only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
-        return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=only_read)
-    return sa.URL.create("sqlite", database=str(path))
-
-
-def _shown(url: sa.URL) -> str:
-    """What to call a catalogue in messages: its path, or its URL without the password."""
-    if url.get_backend_name() == "sqlite" and url.database:
-        return unquote(url.database.removeprefix("file:")) if "uri" in url.query else url.database
-    return url.render_as_string(hide_password=True)
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    begin = connection.get_execution_options().get("begin")
-    if begin:
-        connection.exec_driver_sql(begin)
-
-
-def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    # Autocommit on the driver's side: SQLAlchemy's own BEGIN then covers table creation too.
-    connection.isolation_level = None
-    for pragma in (
-        "busy_timeout=10000",
-        "synchronous=FULL",  # what was acknowledged survives a power cut
-        "foreign_keys=ON",
-        "secure_delete=ON",  # a removed dance leaves no bytes in the file
-    ):
-        connection.execute(f"PRAGMA {pragma}")
 
 
 def _reason(error: DatabaseError) -> str:

@@ -29,6 +29,10 @@ VERBS = {
     "remove": Verb("dances", "Forget a dance."),
     "extract": Verb("extract", "Turn videos into skeletons."),
     "info": Verb("info", "Explain a video or motion file."),
+    "fingerprint": Verb("fingerprint", "Put a clip into motion words."),
+    "decode": Verb("decode", "Turn motion words back into motion."),
+    "words": Verb("words", "Show what words a model has."),
+    "retokenise": Verb("retokenise", "Put a catalogue into another model's words."),
     "train": Verb("train", "Fit a tokeniser on motions of your own."),
     "eval": Verb("evaluate", "Measure how well dances are found."),
 }

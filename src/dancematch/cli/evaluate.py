@@ -9,7 +9,7 @@ import click
 from dancematch.cli.output import counted, emit_json, emit_table, json_option, say
 
 if TYPE_CHECKING:
-    from dancematch.model.kmeans import KMeansTokeniser
+    from dancematch.model.patches import PatchTokeniser
     from dancematch.types import Motion
 
 
@@ -77,7 +77,7 @@ def eval_command(
         )  # fmt: skip
 
 
-def _refitted(motions: "Sequence[Motion]", like: "KMeansTokeniser") -> "KMeansTokeniser":
+def _refitted(motions: "Sequence[Motion]", like: "PatchTokeniser") -> "PatchTokeniser":
     from dancematch.training.kmeans import fit_kmeans
 
     return fit_kmeans(motions, layout=like.layout, vocabulary=like.vocabulary)

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import click
 from tqdm import tqdm
 
+from dancematch.errors import InputError
+
 T = TypeVar("T")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
@@ -36,6 +38,12 @@ def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(path: Path, error: Exception | None) -> None:
     """Say what is wrong with a file, naming it once."""
     say(str(error) if str(path) in str(error) else f"{path}: {error}")
+
+
+def require_free(path: Path, force: bool) -> None:
+    """Say before the work, not after it, that its result would replace a file."""
+    if path.exists() and not force:
+        raise InputError(f"{path} exists already; choose another name, or say --force to replace it")
 
 
 def say(message: str) -> None:

@@ -1,85 +1,94 @@
 """dancematch train: fit a tokeniser."""
 
 import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
-from dancematch.cli.output import counted, say
-from dancematch.errors import ModelError
+from dancematch.cli.output import counted, say, share_bar
+from dancematch.errors import DanceMatchError, InputError, MissingExtraError, ModelError
+
+if TYPE_CHECKING:
+    from dancematch.model.patches import PatchTokeniser
+    from dancematch.training.batches import Material
+    from dancematch.training.journal import Row
+    from dancematch.training.learner import Learner
+    from dancematch.training.loop import Progress
+    from dancematch.training.recipe import Plan
+    from dancematch.types import Motion
+
+    Files = list[tuple[Path, list[Motion]]]  # of one folder
+
+EXTRA = ("torch", "onnx", "onnxscript", "matplotlib")
+NETWORK_ONLY = ("preset", "config", "steps", "resume")
 
 
 @click.command("train")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o",
-    "--output",
-    default="model",
-    show_default=True,
-    type=click.Path(path_type=Path),
-    help="Folder for the model; must be new.",
-)
-@click.option(
-    "--tokeniser",
-    type=click.Choice(["kmeans"]),
-    default="kmeans",
-    show_default=True,
-    help="What to fit.",
-    expose_value=False,
-)
-@click.option(
-    "--layout", type=click.Choice(["parts7", "whole"]), default="parts7", show_default=True,
-    help="Words for seven body parts, or for the whole body at once.",
+    "-o", "--output", required=True, type=click.Path(path_type=Path),
+    help="Folder for the run, with its model in OUTPUT/model; for the model itself with kmeans. Must be new.",
 )  # fmt: skip
 @click.option(
-    "--vocabulary", type=click.IntRange(2, 4096), default=256, show_default=True, help="Words a channel."
+    "--tokeniser", type=click.Choice(["network", "kmeans"]), default="network", show_default=True,
+    help="What to fit.",
+)  # fmt: skip
+@click.option(
+    "--preset", type=click.Choice(["default", "paper"]), help="What works best, or as in the paper."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-def train_command(folders: tuple[Path, ...], output: Path, layout: str, vocabulary: int, seed: int) -> None:
+@click.option(
+    "--config", type=click.Path(path_type=Path),
+    help="TOML or JSON with changes to the preset: tables network, training, weights, views.",
+)  # fmt: skip
+@click.option("--steps", type=click.IntRange(1), help="How long to train.")
+@click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT, as it was planned.")
+@click.option(
+    "--layout", type=click.Choice(["parts7", "whole"]),
+    help="Words for seven body parts, or for the whole body at once.",
+)  # fmt: skip
+@click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words a channel.")
+@click.option("--seed", type=int)
+@click.option(
+    "--without-genres", default="", metavar="PO,LH",
+    help="AIST++ genres to learn nothing of, nor of their views.",
+)  # fmt: skip
+def train_command(
+    folders: tuple[Path, ...], output: Path, tokeniser: str, without_genres: str, **options: Any
+) -> None:
     """Fit a tokeniser on all motion files below FOLDERS and keep it in OUTPUT.
+
+    What is not given is the preset's. A run that was stopped goes on with --resume, and ends
+    with the same numbers as if it had not been.
 
     \b
     Example:
-      dancematch train --tokeniser kmeans aistpp/ -o my-model
-      dancematch add dances.db clips/ --model my-model
+      dancematch train aistpp/ -o runs/first
+      dancematch train aistpp/ -o runs/first --resume
+      dancematch train aistpp/ -o my-model --tokeniser kmeans
+      dancematch add dances.db clips/ --model runs/first/model
     """
-    from dancematch.errors import DanceMatchError, InputError
-    from dancematch.index.calibrate import FEWEST
-    from dancematch.model.tokeniser import save_model
-    from dancematch.training.data import describe_files, motion_files, read_motions
-    from dancematch.training.kmeans import fit_kmeans, pick_background
-    from dancematch.types import Motion
-
-    if (output / "config.json").exists():
-        raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    genres = [genre for genre in without_genres.upper().split(",") if genre]
+    _refuse_contradictions(tokeniser, given)
     _check_place(output)
-    groups, used = [], []
-    for folder in folders:
-        files = motion_files([folder])
-        found: list[Motion] = []
-        for path, result in counted(read_motions(files), f"reading {folder}", total=len(files)):
-            if isinstance(result, DanceMatchError):
-                say(f"left out: {result}")
-                continue
-            found += result
-            used.append(path)
-        if not found:
-            raise InputError(f"no motion file below {folder} could be read")
-        groups.append(found)
-    motions = [motion for group in groups for motion in group]
-    say(f"{len(motions)} motions, {sum(motion.seconds for motion in motions) / 60:.0f} minutes")
-    model = fit_kmeans(
-        motions, layout=layout, vocabulary=vocabulary, seed=seed, trained_on=describe_files(used),
-        on_part=lambda name: say(f"fitted {name}"),
-    )  # fmt: skip
-    background = pick_background(model, groups, seed=seed)
-    if len(background) < FEWEST:
-        say(
-            f"only {len(background)} motions to judge scores by, {FEWEST} are needed: "
-            f"searches with this model will answer 'no match' unless --max-evalue is raised"
-        )
-    save_model(model, output, background)
-    click.echo(f"{output}: {model.model_id}")
+    if tokeniser == "kmeans":
+        _fit_kmeans(folders, output, genres, given)
+    else:
+        _train_network(folders, output, genres, given)
+
+
+def _refuse_contradictions(tokeniser: str, given: dict[str, Any]) -> None:
+    useless = [name for name in NETWORK_ONLY if name in given] if tokeniser == "kmeans" else []
+    if useless:
+        raise click.UsageError(f"--{useless[0]} is for networks; leave it out, or --tokeniser kmeans")
+    others = [name for name in given if name != "resume"] if "resume" in given else []
+    if others:
+        raise click.UsageError(f"--resume goes on as planned in OUTPUT/config.json; leave out --{others[0]}")
 
 
 def _check_place(output: Path) -> None:
@@ -89,3 +98,146 @@ def _check_place(output: Path) -> None:
         raise ModelError(
             f"the model cannot be kept in {output}: {nearest} is no folder that can be written to"
         )
+
+
+def _fit_kmeans(folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]) -> None:
+    from dancematch.training.data import describe_files
+    from dancematch.training.kmeans import fit_kmeans
+
+    if (output / "config.json").exists():
+        raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
+    read = [_read(folder, genres) for folder in folders]
+    model = fit_kmeans(
+        [motion for files in read for _, found in files for motion in found],
+        trained_on=describe_files([path for files in read for path, _ in files]),
+        on_part=lambda name: say(f"fitted {name}"),
+        **given,
+    )
+    _keep(model, read, output)
+
+
+def _train_network(
+    folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]
+) -> None:
+    _require_extra()
+    from dancematch.training.data import describe_files
+    from dancematch.training.export import export_model
+    from dancematch.training.loop import begin, plan_of
+
+    resumed = "resume" in given
+    plan = plan_of(output) if resumed else _plan(given)
+    if not resumed and (output / "config.json").exists():
+        raise ModelError(f"{output} already holds a run or a model; choose another folder, or --resume it")
+    read = [_read(folder, genres) for folder in folders]
+    learned, held_out = _materials([file for files in read for file in files], plan)
+    if not resumed:
+        begin(plan, output)
+    learner = _watch(learned, held_out, plan, output)
+    seen = describe_files([path for files in read for path, _ in files])
+    made = {"seed": plan.training.seed, "steps": plan.training.steps}
+    _keep(export_model(learner.model, trained_on={**seen, **made}), read, output / "model")
+
+
+def _require_extra() -> None:
+    missing = [name for name in EXTRA if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(
+            f"training a network needs {missing[0]}: pip install 'dancematch[train]', or --tokeniser kmeans"
+        )
+
+
+def _plan(given: dict[str, Any]) -> "Plan":
+    """The preset, changed by the config file, changed by the options."""
+    from dancematch.training.recipe import plan_for, read_tables
+
+    tables = read_tables(given["config"]) if "config" in given else {}
+    for table, names in (("network", ("layout", "vocabulary")), ("training", ("steps", "seed"))):
+        chosen = {name: given[name] for name in names if name in given}
+        if chosen:
+            tables[table] = {**tables.get(table, {}), **chosen}
+    return plan_for(given.get("preset", "default"), tables)
+
+
+def _read(folder: Path, genres: Sequence[str]) -> "Files":
+    """Every file below a folder that can be read, with its motions."""
+    from dancematch.training.data import motion_files, read_motions
+
+    files = motion_files([folder], without_genres=genres)
+    found = []
+    for path, result in counted(read_motions(files), f"reading {folder}", total=len(files)):
+        if isinstance(result, DanceMatchError):
+            say(f"left out: {result}")
+        else:
+            found.append((path, result))
+    if not found:
+        raise InputError(f"no motion file below {folder} could be read")
+    seconds = sum(motion.seconds for _, motions in found for motion in motions)
+    say(f"{folder}: {len(found)} files, {seconds / 60:.0f} minutes")
+    return found
+
+
+def _materials(files: "Files", plan: "Plan") -> tuple["Material", "Material"]:
+    """What to learn from, and what to judge by."""
+    from dancematch.training.batches import Material, long_enough
+    from dancematch.training.data import clips_of, split
+
+    recipe = plan.training
+    clips = [clip for path, found in counted(files, "canonical frame") for clip in clips_of(path, found)]
+    learned, held_out = split(long_enough(clips, recipe), recipe.holdout, recipe.seed)
+    with share_bar("aligning dancers") as tell:
+        material = Material.of(learned, tell)
+    say(
+        f"{len(learned)} motions to learn from, {len(material.dancers)} pairs of dancers, "
+        f"{len(material.estimator)} views of an estimator; {len(held_out)} motions to judge by"
+    )
+    return material, Material.of(held_out)
+
+
+def _watch(learned: "Material", held_out: "Material", plan: "Plan", output: Path) -> "Learner":
+    """Train, with a progress bar and a line a check."""
+    from dancematch.training.loop import train
+
+    with tqdm(total=plan.training.steps, desc="training", file=sys.stderr, disable=None) as bar:
+
+        def tell(progress: "Progress") -> None:
+            bar.update(progress.step - bar.n)
+            if progress.checked is None:
+                bar.set_postfix(loss=f"{progress.losses['total']:.3f}", refresh=False)
+                return
+            say(f"step {progress.step}: {_summary(progress.checked)}")
+
+        try:
+            return train(learned, held_out, plan, output, on_step=tell)
+        except KeyboardInterrupt:
+            say(f"stopped; --resume goes on from the last checkpoint in {output}")
+            raise
+
+
+def _summary(row: "Row") -> str:
+    """A check in a line."""
+    shown = {
+        "loss": "loss_total",
+        "contrastive": "loss_contrastive",
+        "reconstruction": "loss_reconstruction",
+        "held out": "held_out_total",
+    }
+    losses = [f"{name} {row[field]:.3f}" for name, field in shown.items()]
+    return ", ".join([*losses, f"usage {row['usage']:.0%}", f"perplexity {row['perplexity']:.0f}"])
+
+
+def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> None:
+    """Keep a model with ordinary dances to judge scores by, as many from every folder."""
+    from dancematch.index.calibrate import FEWEST
+    from dancematch.model.tokeniser import save_model
+    from dancematch.training.background import pick_background
+
+    background = pick_background(
+        model, [[motion for _, found in files for motion in found] for files in read]
+    )
+    if len(background) < FEWEST:
+        say(
+            f"only {len(background)} motions to judge scores by, {FEWEST} are needed: "
+            f"searches with this model will answer 'no match' unless --max-evalue is raised"
+        )
+    save_model(model, folder, background)
+    click.echo(f"{folder}: {model.model_id}")

@@ -19,7 +19,7 @@ from dancematch.formats.aist_names import AistName, parse_name, sequences
 from dancematch.index.align import place, usual_similarity
 from dancematch.index.engine import SHORTLIST, score_of
 from dancematch.index.histogram import Histograms, Weighting, channels_seen, combine_channels, word_counts
-from dancematch.model.kmeans import KMeansTokeniser
+from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
 from dancematch.types import FloatArray, Motion
 
@@ -116,13 +116,13 @@ METHODS: Mapping[str, Method] = {
     "kmeans-whole": Method("floor-whole"),
 }
 
-Refit = Callable[[Sequence[Motion], KMeansTokeniser], KMeansTokeniser]
+Refit = Callable[[Sequence[Motion], PatchTokeniser], PatchTokeniser]
 
 
 class Comparison:
     """The words of all clips, compared as a search would."""
 
-    def __init__(self, model: KMeansTokeniser, motions: Sequence[Motion], method: Method) -> None:
+    def __init__(self, model: PatchTokeniser, motions: Sequence[Motion], method: Method) -> None:
         self._method = method
         self._codebook = model.codebook
         self._prints = [model.fingerprint(motion) for motion in motions]

@@ -116,10 +116,13 @@ def _format_of(path: Path) -> _Format:
 
 def _npz_format(path: Path) -> str:
     from dancematch.formats.archive import Archive
+    from dancematch.formats.fingerprint import is_words
     from dancematch.formats.npz import is_own
     from dancematch.formats.smpl import is_poses
 
     archive = Archive(path)
+    if is_words(archive):
+        raise FormatError(f"{path} holds motion words, not motion; 'dancematch decode' makes motion of them")
     if is_own(archive):
         return "npz"
     if is_poses(archive):

@@ -5,8 +5,6 @@ coordinates and the difference between the patch's second half and its first; a 
 rotation and the nearest of K centres give the word.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.errors import InputError, ModelError
+from dancematch.errors import ModelError, ModelMismatchError
 from dancematch.model.parts import LAYOUTS, joint_places
-from dancematch.motion import CANONICAL_VERSION, FPS, canonicalise
-from dancematch.types import Codebook, Fingerprint, FloatArray, Motion
+from dancematch.model.patches import PatchTokeniser
+from dancematch.motion import CANONICAL, CANONICAL_VERSION, FPS, on_standard_body
+from dancematch.types import Fingerprint, FloatArray, Motion, WordArray
 
 PATCH_FRAMES = 4
 
@@ -30,12 +29,22 @@ class PartWords:
     basis: FloatArray  # [features, dimensions]
     centres: FloatArray  # [words, dimensions]
 
+    def project(self, features: FloatArray) -> FloatArray:
+        """Each row where the centres are; what is not seen of it counts as the mean."""
+        projected: FloatArray = np.nan_to_num(features - self.mean) @ self.basis
+        return projected
+
     def words(self, features: FloatArray) -> NDArray[np.intp]:
-        """The nearest centre of each row; what is not seen of it counts as the mean."""
-        centred = np.nan_to_num(features - self.mean)
-        projected = centred @ self.basis
+        """The nearest centre of each row."""
+        projected = self.project(features)
         distances = (self.centres**2).sum(axis=1) - 2 * projected @ self.centres.T
         return np.asarray(distances.argmin(axis=1))
+
+    @cached_property
+    def features(self) -> FloatArray:
+        """What each word stands for, as `patch_features` would give it: [words, features]."""
+        features: FloatArray = self.mean + self.centres @ np.linalg.pinv(self.basis)
+        return features
 
 
 def patch_features(canonical: Motion, joints: tuple[str, ...]) -> FloatArray:
@@ -49,20 +58,28 @@ def patch_features(canonical: Motion, joints: tuple[str, ...]) -> FloatArray:
     return features
 
 
-def patch_visibility(canonical: Motion, joints: tuple[str, ...]) -> FloatArray:
-    """How well a part is seen in each patch: as well as its worst joint; 0 if any frame lacks it."""
-    count = len(canonical.joints) // PATCH_FRAMES
-    selected = canonical.visibility[: count * PATCH_FRAMES, joint_places(joints)]
-    patches = selected.reshape(count, PATCH_FRAMES, len(joints))
-    seen = (patches > 0).all(axis=(1, 2))
-    visibility: FloatArray = patches.mean(axis=1).min(axis=1) * seen
-    return visibility
+def straight_frames(features: FloatArray) -> FloatArray:
+    """The straightest frames that have these features: [patches, features] -> [frames, joints, 3]."""
+    mean, difference = np.split(features, 2, axis=1)
+    ramp = (np.arange(PATCH_FRAMES) - (PATCH_FRAMES - 1) / 2) * 2 / PATCH_FRAMES
+    frames = mean[:, None] + ramp[:, None] * difference[:, None]  # [patches, frames, joints * 3]
+    return frames.reshape(len(features) * PATCH_FRAMES, -1, 3).astype(np.float32)
 
 
-class KMeansTokeniser:
+def require_words_of(model_id: str, fingerprint: Fingerprint) -> None:
+    """Refuse words of another model: to this one they mean something else, or nothing."""
+    if fingerprint.model_id != model_id:
+        raise ModelMismatchError(
+            f"these are words of the model {fingerprint.model_id}, not of {model_id}; name that model, or "
+            f"make them anew: 'dancematch fingerprint' for a clip, 'dancematch retokenise' for a catalogue"
+        )
+
+
+class KMeansTokeniser(PatchTokeniser):
     """Motion -> Fingerprint by nearest centres, one vocabulary a body part."""
 
     kind = "kmeans"
+    patch_frames = PATCH_FRAMES
 
     def __init__(
         self, layout: str, parts: Mapping[str, PartWords], *, trained_on: Mapping[str, object]
@@ -116,54 +133,49 @@ class KMeansTokeniser:
         """Words a channel."""
         return len(next(iter(self.parts.values())).centres)
 
-    @property
-    def seconds_per_word(self) -> float:
-        """How much time a word covers."""
-        return PATCH_FRAMES / FPS
-
     @cached_property
-    def model_id(self) -> str:
-        """A name that changes with everything that can change a word."""
-        digest = hashlib.sha256(json.dumps(self.config, sort_keys=True).encode())
-        for name, array in sorted(self.arrays.items()):
-            digest.update(name.encode() + np.ascontiguousarray(array, dtype="<f4").tobytes())
-        return f"{self.kind}-{self.layout}-{self.vocabulary}-{digest.hexdigest()[:12]}"
+    def vectors(self) -> FloatArray:
+        """The centres, those of fewer dimensions filled up with zeros."""
+        return np.stack([self._filled(part.centres) for part in self.parts.values()])
 
-    def is_long_enough(self, motion: Motion) -> bool:
-        """Whether the motion gives at least one word: its frames, not its seconds, must reach so far."""
-        ticks = (len(motion.joints) - 1) / motion.fps * FPS
-        return ticks > PATCH_FRAMES - 1 - 1e-6
+    def latents(self, canonical: Motion) -> FloatArray:
+        """Each patch's projected features, filled up with zeros."""
+        joints = LAYOUTS[self.layout]
+        projected = [
+            part.project(patch_features(canonical, joints[name])) for name, part in self.parts.items()
+        ]
+        return np.stack([self._filled(rows) for rows in projected], axis=1)
 
-    def fingerprint(self, motion: Motion) -> Fingerprint:
-        """Put a motion into words."""
-        if not self.is_long_enough(motion):
-            raise InputError(
-                f"a word needs {self.seconds_per_word:.2f} s of motion, "
-                f"got {len(motion.joints)} frame(s) at {motion.fps:g} a second"
-            )
-        canonical = canonicalise(motion)
+    def _filled(self, rows: FloatArray) -> FloatArray:
+        widest = max(part.basis.shape[1] for part in self.parts.values())
+        return np.pad(rows, ((0, 0), (0, widest - rows.shape[1]))).astype(np.float32)
+
+    def words(self, canonical: Motion) -> WordArray:
+        """The nearest centre of each patch."""
         joints = LAYOUTS[self.layout]
         words = [part.words(patch_features(canonical, joints[name])) for name, part in self.parts.items()]
-        visibility = [patch_visibility(canonical, joints[name]) for name in self.parts]
-        return Fingerprint(
-            words=np.stack(words, axis=1),
-            vocabulary=self.vocabulary,
-            seconds_per_word=self.seconds_per_word,
-            model_id=self.model_id,
-            start=motion.start,
-            visibility=np.stack(visibility, axis=1),
-        )
+        return np.stack(words, axis=1).astype(np.uint16)
 
-    @cached_property
-    def codebook(self) -> Codebook:
-        """What the words mean; similarity falls with the distance of two centres, 1/e at the median."""
-        dimensions = max(part.basis.shape[1] for part in self.parts.values())
-        vectors = np.zeros((len(self.parts), self.vocabulary, dimensions), dtype=np.float32)
-        similarity = np.zeros((len(self.parts), self.vocabulary, self.vocabulary), dtype=np.float32)
-        for channel, part in enumerate(self.parts.values()):
-            centres = part.centres
-            vectors[channel, :, : centres.shape[1]] = centres
-            squares = np.square(centres[:, None] - centres[None]).sum(axis=2)
-            typical = float(np.median(squares[squares > 0])) if (squares > 0).any() else 1.0
-            similarity[channel] = np.exp(-squares / typical)
-        return Codebook(self.model_id, tuple(self.parts), vectors, similarity)
+    def decode(self, fingerprint: Fingerprint) -> Motion:
+        """The motion that the words tell of, on the canonical skeleton; the dancer stays in place.
+
+        A joint that several channels speak of is where they put it on average; it is unseen where
+        no word of it was seen.
+        """
+        require_words_of(self.model_id, fingerprint)
+        frames = len(fingerprint) * PATCH_FRAMES
+        sums = np.zeros((frames, len(CANONICAL.joints), 3), dtype=np.float32)
+        voices = np.zeros(sums.shape[:2], dtype=np.float32)
+        visibility = np.zeros_like(voices)
+        for channel, (name, part) in enumerate(self.parts.items()):
+            places = joint_places(LAYOUTS[self.layout][name])
+            seen = np.repeat(fingerprint.visibility[:, channel], PATCH_FRAMES)[:, None]
+            told = straight_frames(part.features[fingerprint.words[:, channel]])
+            sums[:, places] += told * (seen > 0)[:, :, None]
+            voices[:, places] += seen > 0
+            visibility[:, places] = np.maximum(visibility[:, places], seen)
+        root = [CANONICAL.index("root"), CANONICAL.index("pelvis")]  # of which no word speaks
+        voices[:, root] = visibility[:, root] = 1
+        joints = np.where(voices[:, :, None] > 0, sums / np.maximum(voices, 1)[:, :, None], np.nan)
+        joints[:, 1:] = on_standard_body(joints[:, 1:])
+        return Motion(joints, FPS, CANONICAL, visibility, start=fingerprint.start)

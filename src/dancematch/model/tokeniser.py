@@ -2,15 +2,17 @@
 
 A folder holds `config.json` (kind, numbers that shape the words, what it was trained
 on), `weights.safetensors`, and `background.npz`: fingerprints of ordinary dances, which
-tell a search how alike unrelated dances are.
+tell a search how alike unrelated dances are. A network also has `encoder.onnx` and
+`decoder.onnx`, made of the weights; the config knows what they must contain.
 """
 
+import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,8 +20,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from dancematch.errors import InputError, ModelError
+from dancematch.model.config import NetworkConfig
 from dancematch.model.kmeans import KMeansTokeniser
-from dancematch.types import Codebook, Fingerprint, Motion
+from dancematch.model.patches import PatchTokeniser
+from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
+from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
 
 FORMAT = 1
 DEFAULT_MODEL = "floor"
@@ -27,7 +32,7 @@ DEFAULT_MODEL = "floor"
 
 @runtime_checkable
 class Tokeniser(Protocol):
-    """Puts motions into words."""
+    """Puts motions into words, and words into motions."""
 
     @property
     def model_id(self) -> str:
@@ -38,6 +43,10 @@ class Tokeniser(Protocol):
         """Words a channel."""
 
     @property
+    def seconds_per_word(self) -> float:
+        """How much time a word covers."""
+
+    @property
     def codebook(self) -> Codebook:
         """What the words mean."""
 
@@ -46,6 +55,15 @@ class Tokeniser(Protocol):
 
     def fingerprint(self, motion: Motion) -> Fingerprint:
         """Put a motion into words."""
+
+    def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
+        """The motion in words, with the first patch beginning at `count` different moments."""
+
+    def soft_words(self, motion: Motion, count: int = 3) -> tuple[WordArray, FloatArray]:
+        """The `count` nearest words of each patch and how much each is meant: [steps, channels, count]."""
+
+    def decode(self, fingerprint: Fingerprint) -> Motion:
+        """The motion that the words tell of, on the canonical skeleton."""
 
 
 def shipped_models() -> list[str]:
@@ -66,39 +84,59 @@ def model_folder(model: str | Path | None = None) -> Path:
     return folder
 
 
-def load_model(model: str | Path | None = None) -> KMeansTokeniser:
+def load_model(model: str | Path | None = None) -> PatchTokeniser:
     """Load a tokeniser: the default one, a shipped one by name, or one of your own by folder."""
     folder = model_folder(model)
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         arrays = load_file(folder / "weights.safetensors")
-        if config["format"] != FORMAT or config["kind"] != KMeansTokeniser.kind:
-            raise ModelError(
-                f"{folder} holds a {config['kind']!r} model of format {config['format']}, "
-                f"which this version cannot read; upgrade dancematch"
-            )
-        loaded = KMeansTokeniser.from_arrays(config["layout"], arrays, trained_on=config["trained_on"])
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        loaded = _build(folder, config, arrays)
+    except (OSError, ValueError, KeyError, TypeError, InputError, SafetensorError) as error:
         raise ModelError(f"the model in {folder} is damaged ({error}); train or install it again") from None
     expected = {"model_id": loaded.model_id, **loaded.config}
+    if loaded.files:
+        expected["files"] = _digests(loaded.files)
     wrong = [name for name, value in expected.items() if config.get(name) != value]
     if wrong:
         raise ModelError(f"the model in {folder} is damaged (its weights do not fit its {wrong[0]})")
     return loaded
 
 
-def save_model(model: KMeansTokeniser, folder: Path, background: Sequence[Fingerprint]) -> None:
+def _build(folder: Path, config: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> PatchTokeniser:
+    """The tokeniser of the kind that the config names; whether it is that very one remains to be seen."""
+    known = config["format"] == FORMAT
+    if known and config["kind"] == KMeansTokeniser.kind:
+        return KMeansTokeniser.from_arrays(config["layout"], arrays, trained_on=config["trained_on"])
+    if known and config["kind"] == NetworkTokeniser.kind:
+        files = {name: (folder / name).read_bytes() for name in ONNX_FILES}
+        network = NetworkConfig.from_json(config)
+        return NetworkTokeniser(network, arrays, files, trained_on=config["trained_on"])
+    raise ModelError(
+        f"{folder} holds a {config['kind']!r} model of format {config['format']}, "
+        f"which this version cannot read; upgrade dancematch"
+    )
+
+
+def _digests(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerprint]) -> None:
     """Keep a tokeniser and its background in a new folder."""
     if (folder / "config.json").exists():
         raise ModelError(f"{folder} already holds a model; choose another folder or remove it first")
     config = {"format": FORMAT, "model_id": model.model_id, **model.config, "trained_on": model.trained_on}
+    if model.files:
+        config["files"] = _digests(model.files)
     arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
-    none = np.zeros((0, len(model.parts)))
+    none = np.zeros((0, len(model.channels)))
     words = np.concatenate([none, *(fingerprint.words for fingerprint in background)])
     visibility = np.concatenate([none, *(fingerprint.visibility for fingerprint in background)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         save_file(arrays, folder / "weights.safetensors")
+        for name, content in model.files.items():
+            (folder / name).write_bytes(content)
         np.savez_compressed(
             folder / "background.npz",
             words=words.astype(np.uint8 if model.vocabulary <= 256 else np.uint16),
@@ -113,7 +151,7 @@ def save_model(model: KMeansTokeniser, folder: Path, background: Sequence[Finger
         raise ModelError(f"the model cannot be kept in {folder}: {error}") from None
 
 
-def load_background(tokeniser: KMeansTokeniser, model: str | Path | None = None) -> list[Fingerprint]:
+def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> list[Fingerprint]:
     """Fingerprints of ordinary dances in the words of `tokeniser`, which was loaded from `model`."""
     path = model_folder(model) / "background.npz"
     try:

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
+from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import LIMIT, Engine, Query
-from dancematch.index.histogram import SEEN
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import mirror, to_body15
 from dancematch.pipeline.extract import (
@@ -20,6 +19,7 @@ from dancematch.pipeline.extract import (
     content_hash,
     motions_of_many,
 )
+from dancematch.pipeline.words import nobody_in, put_into_words
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Match, Motion
 
@@ -179,15 +179,10 @@ class Catalogue:
 
     def _read(self, motions: Sequence[Motion], what: object) -> dict[int, tuple[Motion, Fingerprint]]:
         """The dancers who are seen for long enough to give a word, by their number, with their words."""
-        read = {
-            dancer: (motion, self.tokeniser.fingerprint(motion))
-            for dancer, motion in enumerate(motions, start=1)
-            if self.tokeniser.is_long_enough(motion)
-        }
-        legible = {dancer: both for dancer, both in read.items() if (both[1].visibility >= SEEN).any()}
-        if not legible:
-            raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
-        return legible
+        made = put_into_words(self.tokeniser, dict(enumerate(motions, start=1)))
+        if not made:
+            raise nobody_in(what)
+        return {dancer: (motions[dancer - 1], words) for dancer, words in made.items()}
 
     def search(
         self,
@@ -235,6 +230,10 @@ class Catalogue:
     def dances(self) -> list[Dance]:
         """What is known, by name."""
         return self._store.dances()
+
+    def fingerprints(self) -> list[tuple[str, Fingerprint]]:
+        """Every dancer's words with the name of the dance, in order of name and dancer."""
+        return self._store.fingerprints()
 
     def motions(self, dance_id: str) -> list[Motion]:
         """The skeletons that a dance was learnt from, a dancer each."""

@@ -1,16 +1,26 @@
-"""Motions to train on: whatever the package reads, from any folders."""
+"""Motions to train on: whatever the package reads, from any folders.
+
+What a file's name says is used where it says something: AIST++ names tell who danced which
+choreography, and `view_<name>` is what a pose estimator saw of the motion <name>.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
-from dancematch.formats.aist_names import parse_name, sequences
-from dancematch.types import Motion
+from dancematch.formats.aist_names import AistName, parse_name, sequences
+from dancematch.motion import canonicalise
+from dancematch.types import FloatArray, Motion
+
+VIEW = "view_"
 
 
-def motion_files(folders: Sequence[str | Path]) -> list[Path]:
-    """Every motion file below the folders, by name; AIST++ without its ignore list."""
+def motion_files(folders: Sequence[str | Path], *, without_genres: Sequence[str] = ()) -> list[Path]:
+    """Every motion file below the folders, by name; AIST++ without its ignore list and these genres."""
     files: list[Path] = []
     for folder in map(Path, folders):
         if not folder.is_dir():
@@ -25,7 +35,10 @@ def motion_files(folders: Sequence[str | Path]) -> list[Path]:
         ]
     if not files:
         raise InputError(f"there is no motion file below {', '.join(map(str, folders))}")
-    return files
+    kept = [path for path in files if genre_of(path.stem) not in without_genres]
+    if not kept:
+        raise InputError(f"all motion files are of the genres left out, {', '.join(without_genres)}")
+    return kept
 
 
 def read_motions(files: Sequence[Path]) -> Iterator[tuple[Path, list[Motion] | DanceMatchError]]:
@@ -37,7 +50,63 @@ def read_motions(files: Sequence[Path]) -> Iterator[tuple[Path, list[Motion] | D
             yield path, error
 
 
+def aist_name(stem: str) -> AistName | None:
+    """Who danced what, by the name of a motion or of a view of it; None if the name does not say."""
+    return parse_name(stem.removeprefix(VIEW))
+
+
+def genre_of(stem: str) -> str | None:
+    """The AIST++ genre of a motion or a view of it."""
+    name = aist_name(stem)
+    return name.genre if name else None
+
+
 def describe_files(files: Sequence[Path]) -> dict[str, object]:
     """What to write beside a model about what it has seen: counts, and the AIST++ genres among it."""
-    genres = {name.genre for name in (parse_name(path.stem) for path in files) if name}
+    genres = {genre for genre in (genre_of(path.stem) for path in files) if genre}
     return {"files": len(files), "aist_genres": sorted(genres)}
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """A motion to learn from, in the canonical frame."""
+
+    name: str
+    joints: FloatArray  # [frames, joints of the canonical skeleton, 3]
+    group: str  # what is danced: equal for clips that are never to be told apart
+    dancer: str | None = None  # None where the name does not say
+    view_of: str | None = None  # the clip that a pose estimator saw
+
+
+def clip_of(name: str, motion: Motion) -> Clip:
+    """A motion as a clip, with what its name says."""
+    joints = canonicalise(motion).joints
+    source = name.removeprefix(VIEW)
+    view_of = source if source != name else None
+    known = parse_name(source)
+    if known is None or known.kind != "BM":  # only the basic choreographies are danced by several
+        return Clip(name, joints, source, view_of=view_of)
+    return Clip(name, joints, "/".join(known.choreography), known.genre + known.dancer, view_of)
+
+
+def clips_of(path: Path, motions: Sequence[Motion]) -> list[Clip]:
+    """A file's motions as clips; a second dancer's name carries a number."""
+    names = [path.stem if number == 1 else f"{path.stem}#{number}" for number in range(1, len(motions) + 1)]
+    return [clip_of(name, motion) for name, motion in zip(names, motions, strict=True)]
+
+
+def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[Clip], list[Clip]]:
+    """Clips to learn from, and clips of other dances to judge by.
+
+    Two dances or more are kept apart: what tells a dance from itself alone says nothing.
+    """
+    groups = sorted({clip.group for clip in clips})
+    if len(groups) < 3:
+        raise InputError(
+            f"training needs three dances or more, two of them to judge by, got {len(groups)}; "
+            f"give more motions"
+        )
+    count = min(len(groups) - 1, max(2, round(share * len(groups))))
+    apart = set(np.random.default_rng(seed).permutation(groups)[:count].tolist())
+    learned = [clip for clip in clips if clip.group not in apart]
+    return learned, [clip for clip in clips if clip.group in apart]

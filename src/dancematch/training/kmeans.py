@@ -8,7 +8,7 @@ from dancematch.errors import InputError
 from dancematch.model.kmeans import KMeansTokeniser, PartWords, patch_features
 from dancematch.model.parts import LAYOUTS
 from dancematch.motion import canonicalise
-from dancematch.types import Fingerprint, FloatArray, Motion
+from dancematch.types import FloatArray, Motion
 
 VARIANCE_KEPT = 0.995
 ROUNDS = 30
@@ -49,11 +49,11 @@ def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -
     share = np.cumsum(variances[::-1]) / max(float(variances.sum()), 1e-12)  # 0 if nobody moves
     dimensions = int(np.searchsorted(share, VARIANCE_KEPT)) + 1
     basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
-    centres = _lloyd((features - mean) @ basis, vocabulary, rng)
+    centres = lloyd((features - mean) @ basis, vocabulary, rng)
     return PartWords(mean.astype(np.float32), basis, centres)
 
 
-def _lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+def lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
     """Plain k-means from random points; a centre that loses all its points starts again at a random one."""
     centres = points[rng.choice(len(points), count, replace=False)]
     for _ in range(ROUNDS):
@@ -65,19 +65,3 @@ def _lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArr
         fresh = points[rng.choice(len(points), count)]
         centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), fresh).astype(np.float32)
     return centres
-
-
-def pick_background(
-    model: KMeansTokeniser, groups: Sequence[Sequence[Motion]], *, count: int = 180, seed: int = 0
-) -> list[Fingerprint]:
-    """Ordinary dances to judge scores by, up to ten seconds each: as many from every group of motions."""
-    rng = np.random.default_rng(seed)
-    share = max(1, count // len(groups))
-    longest = round(10.0 / model.seconds_per_word)
-    chosen = []
-    for group in groups:
-        motions = [motion for motion in group if model.is_long_enough(motion)]
-        places = rng.choice(len(motions), min(share, len(motions)), replace=False)
-        prints = [model.fingerprint(motions[place]) for place in sorted(places.tolist())]
-        chosen += [fingerprint.stretch(0, min(len(fingerprint), longest) - 1) for fingerprint in prints]
-    return chosen

@@ -1,0 +1,65 @@
+"""The way to a database: by a file's path or a URL, and how SQLite is to behave."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from dancematch.errors import CatalogueError, MissingExtraError
+
+
+def connect(where: str) -> sa.Engine:
+    """An engine for a file's path or a database URL; SQLite is set up so that nothing is lost or left."""
+    if not where:
+        raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
+    scheme = where.partition("://")[0]
+    try:
+        # Not as text: a path may hold characters that mean something in a URL.
+        url = sa.make_url(where) if "://" in where else _file_url(Path(where))
+        engine = sa.create_engine(url)
+    except (NoSuchModuleError, ModuleNotFoundError):
+        raise MissingExtraError(
+            f"no driver for {scheme} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
+        ) from None
+    except (ArgumentError, ValueError):
+        raise CatalogueError(f"{scheme}:// begins no database URL; give one, or a file's path") from None
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _set_up_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _file_url(path: Path) -> sa.URL:
+    """The URL of a SQLite file, opened for reading alone where nothing can be written beside it."""
+    if path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)):
+        only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
+        return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=only_read)
+    return sa.URL.create("sqlite", database=str(path))
+
+
+def shown(url: sa.URL) -> str:
+    """What to call a catalogue in messages: its path, or its URL without the password."""
+    if url.get_backend_name() == "sqlite" and url.database:
+        return unquote(url.database.removeprefix("file:")) if "uri" in url.query else url.database
+    return url.render_as_string(hide_password=True)
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    begin = connection.get_execution_options().get("begin")
+    if begin:
+        connection.exec_driver_sql(begin)
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    # Autocommit on the driver's side: SQLAlchemy's own BEGIN then covers table creation too.
+    connection.isolation_level = None
+    for pragma in (
+        "busy_timeout=10000",
+        "synchronous=FULL",  # what was acknowledged survives a power cut
+        "foreign_keys=ON",
+        "secure_delete=ON",  # a removed dance leaves no bytes in the file
+    ):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,112 @@
+"""dancematch words: what a model can say."""
+
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+
+if TYPE_CHECKING:
+    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.vocabulary import Word
+    from dancematch.types import Fingerprint
+
+_PAGE = Path("words.html")
+
+
+@click.command("words")
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@click.option("--catalogue", help="Count the words in this catalogue, not in the model's own background.")
+@click.option("--channel", "channels", multiple=True, help="Print only this body part; may be repeated.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=10, show_default=True, help="Words to print of each body part."
+)
+@click.option("--render", is_flag=True, help="Write a page that shows every word moving, and print nothing.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help=f"The page that --render writes [{_PAGE}].",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Let --render replace a file that is there.")
+@json_option
+def words_command(
+    model: str | None,
+    catalogue: str | None,
+    channels: tuple[str, ...],
+    limit: int,
+    render: bool,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Show the words of a model: how common each is, which are alike, and what they look like.
+
+    The most common words of each body part are printed; the page has all of them.
+
+    \b
+    Example:
+      dancematch words --channel left_arm
+      dancematch words --render -o words.html
+      dancematch words --catalogue dances.db --json --limit 256
+    """
+    from dancematch.errors import InputError
+    from dancematch.model.tokeniser import load_model
+    from dancematch.pipeline.gallery import write_gallery
+    from dancematch.pipeline.vocabulary import words_of
+
+    if output is not None and not render:
+        raise click.UsageError("-o names the page that --render writes; without --render there is none")
+    page = output or _PAGE
+    if render:
+        require_free(page, force)
+    tokeniser = load_model(model)
+    unknown = set(channels) - set(tokeniser.codebook.channels)
+    if unknown:
+        known = ", ".join(tokeniser.codebook.channels)
+        raise InputError(f"{tokeniser.model_id} has no channel {min(unknown)!r}; it has {known}")
+    said = _said(tokeniser, model, catalogue)
+    if render:
+        source = "the model's background" if catalogue is None else Path(catalogue).name
+        with share_bar("drawing") as tell:
+            write_gallery(page, tokeniser, said, source=source, overwrite=force, on_progress=tell)
+        say(f"{page}: the {tokeniser.vocabulary} words of each body part; open it in a browser")
+        return
+    by_channel = groupby(words_of(tokeniser, said), key=lambda word: word.channel)
+    common = [
+        word
+        for name, words in by_channel
+        if not channels or name in channels
+        for word in islice(words, limit)
+    ]
+    _print(common, as_json)
+
+
+def _said(tokeniser: "Tokeniser", model: str | None, catalogue: str | None) -> "list[Fingerprint]":
+    """Words that were really danced."""
+    from dancematch.model.tokeniser import load_background
+    from dancematch.pipeline.catalogue import open_catalogue
+
+    if catalogue is None:
+        return load_background(tokeniser, model)
+    with open_catalogue(catalogue, model=model, create=False) as known:
+        return [words for _, words in known.fingerprints()]
+
+
+def _print(words: "list[Word]", as_json: bool) -> None:
+    if as_json:
+        for word in words:
+            emit_json(word)
+        return
+    emit_table(
+        ["channel", "word", "times", "share", "most like it"],
+        [
+            [
+                word.channel,
+                str(word.word),
+                str(word.count),
+                f"{100 * word.share:.1f} %",
+                ", ".join(f"{near.word} ({near.similarity:.2f})" for near in word.nearest),
+            ]
+            for word in words
+        ],
+    )

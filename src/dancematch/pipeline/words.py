@@ -1,0 +1,44 @@
+"""Motions into words, and words back into motions that can be looked at."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dancematch.errors import NoDancerError
+from dancematch.index.histogram import SEEN
+from dancematch.model.kmeans import require_words_of
+from dancematch.model.tokeniser import Tokeniser
+from dancematch.motion import into_world
+from dancematch.pipeline.extract import Progress, motions_of
+from dancematch.types import Fingerprint, Motion
+
+
+def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[int, Fingerprint]:
+    """The words of the dancers who are seen for long enough to give one, by their number."""
+    made = {
+        dancer: tokeniser.fingerprint(motion)
+        for dancer, motion in motions.items()
+        if tokeniser.is_long_enough(motion)
+    }
+    return {dancer: words for dancer, words in made.items() if (words.visibility >= SEEN).any()}
+
+
+def nobody_in(what: object) -> NoDancerError:
+    """The error for a clip that gives no word."""
+    return NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
+
+
+def fingerprints_of(
+    path: str | Path, tokeniser: Tokeniser, *, on_progress: Progress | None = None
+) -> list[Fingerprint]:
+    """The words of every dancer in a video or motion file, the most prominent first."""
+    motions = motions_of(path, on_progress=on_progress)
+    made = put_into_words(tokeniser, dict(enumerate(motions, start=1)))
+    if not made:
+        raise nobody_in(path)
+    return list(made.values())
+
+
+def decode(fingerprint: Fingerprint, tokeniser: Tokeniser) -> Motion:
+    """The motion that the words tell of, on `body15`: turning and travelling as far as they say so."""
+    require_words_of(tokeniser.model_id, fingerprint)
+    return into_world(tokeniser.decode(fingerprint))

@@ -1,0 +1,46 @@
+"""The log of a run: the same rows as `log.jsonl` for programs and `log.csv` for spreadsheets."""
+
+import csv
+import json
+from pathlib import Path
+
+Row = dict[str, float]
+
+
+class Journal:
+    """Rows of numbers, one a check, kept as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lines = folder / "log.jsonl"
+        self.table = folder / "log.csv"
+
+    def rows(self) -> list[Row]:
+        """Every whole row; a process that was killed may have left half of one."""
+        if not self.lines.exists():
+            return []
+        rows = []
+        for line in self.lines.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(dict(json.loads(line)))
+            except ValueError:
+                break
+        return rows
+
+    def write(self, row: Row) -> None:
+        """Add a row, which has the fields of all others."""
+        new = not self.table.exists()
+        with self.lines.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        with self.table.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(row))
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+
+    def go_back_to(self, step: int) -> None:
+        """Forget what was logged after a step: the run goes on from there."""
+        kept = [row for row in self.rows() if row["step"] <= step]
+        self.lines.unlink(missing_ok=True)
+        self.table.unlink(missing_ok=True)
+        for row in kept:
+            self.write(row)
