@@ -1,8 +1,10 @@
 #!/bin/sh
 # Measure how well dances are found and keep the figures in eval/results.
-#   sh eval/run.sh AISTPP_FOLDER
+#   sh eval/run.sh AISTPP_FOLDER [MODEL_FOLDER...]
+# The models are judged by their words; how well they search is measured by eval/network.sh.
 set -eu
 data=$1
+shift
 cd "$(dirname "$0")/.."
 keep() { sh eval/keep.sh eval/results "$@"; }
 
@@ -14,6 +16,7 @@ for genres in LH,PO KR,LO BR,JB,JS; do
     .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json \
     --method kmeans --method kmeans-whole
 done
+keep words .venv/bin/python eval/words.py floor floor-whole "$@" --data "$data"
 keep choices .venv/bin/python eval/choices.py "$data"
 keep strangers .venv/bin/python eval/strangers.py
 keep open-set .venv/bin/python eval/calibration.py "$data"

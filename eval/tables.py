@@ -6,6 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MARK = "<!-- tables: written by eval/tables.py from eval/results -->"
+TRUE = "-true"  # ends the name of a video result whose queries are the true skeletons
 
 
 def results(name: str) -> list[dict]:
@@ -86,9 +87,60 @@ def choices_table() -> list[str]:
     return [*table, ""]
 
 
+def network_table() -> list[str]:
+    """Trained models, the floor and what needs no words, side by side: eval/results/network*.jsonl."""
+    files = sorted((HERE / "results").glob("network*.jsonl"))
+    if not files:
+        return []
+    table = ["**The network against the floor**", ""]
+    table += ["| suite | query genres | method | mean score | match in 3 | rank 1 | queries |"]
+    table += ["|---|---|---|---|---|---|---|"]
+    for path in files:
+        table += [network_row(row, true=path.stem.endswith(TRUE)) for row in results(path.stem)]
+    return [*table, "", *(source_line(path) for path in files), ""]
+
+
+def network_row(row: dict, *, true: bool) -> str:
+    """A row of the table above; genres that the model has not seen are in italics."""
+    suite = f"{row['suite']}, true skeletons" if true else row["suite"]
+    genres = ", ".join(f"*{one}*" if one in row["unseen_genres"] else one for one in row["query_genres"])
+    dance = "" if row["rank1_dance"] is None else f" ({row['rank1_dance']:.1%})"
+    return (
+        f"| {suite} | {genres} | {row['method']} | {row['mean_score']:.3f} | {row['match_rate']:.1%} |"
+        f" {row['rank1']:.1%}{dance} | {row['queries']} |"
+    )
+
+
+def source_line(path: Path) -> str:
+    """Where a file's figures come from."""
+    head = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    return f"- `{head['command']}`, {head['date']}, {head['machine']}"
+
+
+def words_table() -> list[str]:
+    """What models' words are like apart from any search: eval/results/words.jsonl."""
+    path = HERE / "results" / "words.jsonl"
+    if not path.exists():
+        return []
+    rows = results("words")
+    changes = list(rows[0]["agreement"])
+    table = [f"**The words themselves** ({rows[0]['clips']} clips, seed {rows[0]['seed']})", ""]
+    table += [f"| model | genres | usage | perplexity | {' | '.join(changes)} | error |"]
+    table += ["|---|---|---|---|" + "---|" * (len(changes) + 1)]
+    for row in rows:
+        genres = ", ".join(f"*{one}*" for one in row["unseen_genres"]) or "all, seen"
+        agreed = " | ".join(f"{row['agreement'][change]:.0%}" for change in changes)
+        table.append(
+            f"| {row['model_id']} | {genres} | {row['mean']['usage']:.0%} | {row['mean']['perplexity']:.0f} |"
+            f" {agreed} | {row['error_cm']:.1f} cm |"
+        )
+    return [*table, "", source_line(path), ""]
+
+
 def tables() -> str:
     """All tables, as Markdown."""
-    lines = suite_table("Same genre, the paper's protocol", "aist-genre")
+    lines = network_table() + words_table()
+    lines += suite_table("Same genre, the paper's protocol", "aist-genre")
     lines += suite_table("Same choreography, another dancer", "aist-cross-dancer")
     for genres in ("LH,PO", "KR,LO", "BR,JB,JS"):
         title = f"Another dancer, genres never seen: {genres}"

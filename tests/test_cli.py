@@ -15,7 +15,7 @@ from dancematch import formats
 from dancematch.cli import main
 from dancematch.cli.evaluate import eval_command
 from dancematch.cli.train import train_command
-from dancematch.evaluation.aist import SUITES
+from dancematch.evaluation.tasks import SUITES
 from dancematch.model.parts import LAYOUTS
 from dancematch.motion import mirror
 from dancematch.skeletons import COCO17, recipe_for

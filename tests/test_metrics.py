@@ -11,15 +11,16 @@ from dancematch.errors import InputError
 from dancematch.evaluation.aist import (
     GENRE_CLIPS,
     GENRE_DRAWS,
-    METHODS,
     Clip,
     chance_rank1,
     cross_dancer,
-    evaluate,
     genre,
     load_clips,
 )
+from dancematch.evaluation.judge import evaluate
 from dancematch.evaluation.metrics import score_ranks
+from dancematch.evaluation.tasks import make_task
+from dancematch.evaluation.words import METHODS
 from dancematch.formats.aist_names import AistName, parse_name, sequences
 from dancematch.index.histogram import word_counts
 from dancematch.training.kmeans import fit_kmeans
@@ -165,7 +166,7 @@ def slow_ranks(clips: list[Clip], weighting: str) -> list[int]:
 @pytest.mark.parametrize("method", ["kmeans", "kmeans-cosine"])
 def test_a_slow_evaluation_agrees(clips, method):
     ranks = slow_ranks(clips, METHODS[method].weighting)
-    result = evaluate("aist-cross-dancer", clips, method)
+    result = evaluate(make_task("aist-cross-dancer", clips), clips, method)
 
     assert len(set(ranks)) > 1  # else any implementation would agree
     assert pytest.approx(slow_numbers(ranks), abs=1e-4) == (
@@ -186,7 +187,8 @@ def test_a_refitted_model_has_not_seen_the_queries(clips):
         seen.extend(motions)
         return fit_kmeans(motions, layout=like.layout, vocabulary=16)
 
-    result = evaluate("aist-cross-dancer", two, "kmeans", query_genres=["PO"], refit=refit)
+    task = make_task("aist-cross-dancer", two, query_genres=["PO"])
+    result = evaluate(task, two, "kmeans", refit=refit)
 
     assert [clip.motion for clip in clips] == seen
     assert ("kmeans-refitted", ["PO"], ["PO"], 2) == (
@@ -201,18 +203,20 @@ def test_a_refitted_model_has_not_seen_the_queries(clips):
     ("suite", "method", "genres", "complaint"),
     [
         ("aist-magic", "kmeans", None, "suites: aist-genre"),
+        ("video", "kmeans", None, "video with a folder of views"),
         ("aist-genre", "magic", None, "methods: kmeans"),
         ("aist-genre", "kmeans", ["XX"], r"no clip of the genre\(s\) XX; there are BR"),
+        ("excerpt", "dtw", None, "dtw compares whole clips"),
     ],
 )
 def test_impossible_evaluations_are_refused(clips, suite, method, genres, complaint):
     with pytest.raises(InputError, match=complaint):
-        evaluate(suite, clips, method, query_genres=genres)
+        evaluate(make_task(suite, clips, query_genres=genres), clips, method)
 
 
 def test_no_question_is_no_result(clips):
     with pytest.raises(InputError, match="has no query among the genres BR"):
-        evaluate("aist-cross-dancer", clips[:1], "kmeans")
+        make_task("aist-cross-dancer", clips[:1])
 
 
 def test_the_ignore_list_is_honoured(tmp_path):

@@ -18,6 +18,7 @@ from dancematch.model.network import (
     SpatialAttention,
     TemporalAttention,
 )
+from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.motion import CANONICAL, canonicalise
 
 SMALL = NetworkConfig(vocabulary=16, dim=16, heads=2, latent=8)
@@ -218,7 +219,36 @@ def test_a_part_reads_its_own_coordinates_past_the_transformer():
         moved = (model.encode(motion) - model.encode(changed)).abs().amax(dim=(0, 1, 3)) > 1e-6
     named = [name for name, is_moved in zip(SMALL.channels, moved, strict=True) if is_moved]
 
-    assert ["left_arm", "arms"] == named
+    expected = [name for name, part in LAYOUTS[SMALL.layout].items() if "left_wrist" in part]
+    assert expected == named
+    assert "legs" not in named
+
+
+def test_limbs_are_apart_in_the_encoder():
+    """An arm's word does not change with the legs, however deep the network."""
+    model = small(replace(SMALL, layers=3))
+    motion = noise(1, 40, 16, 3)
+    changed = motion.clone()
+    changed[:, :, joint_places(("left_knee", "left_ankle", "right_knee", "right_ankle"))] += 1
+    with torch.no_grad():
+        moved = (model.encode(motion) - model.encode(changed)).abs().amax(dim=(0, 1, 3)) > 1e-6
+    named = {name for name, is_moved in zip(SMALL.channels, moved, strict=True) if is_moved}
+
+    assert not {"left_arm", "right_arm", "arms", "torso"} & named
+    assert {"left_leg", "legs", "body", "left_arm_right_leg"} <= named
+
+
+def test_a_hand_is_seen_from_its_shoulder():
+    """Moving an arm together with its shoulder changes no arm word: only the trunk's do."""
+    model = small()
+    motion = noise(1, 40, 16, 3)
+    changed = motion.clone()
+    changed[:, :, joint_places(("left_shoulder", "left_elbow", "left_wrist"))] += 1
+    with torch.no_grad():
+        moved = (model.encode(motion) - model.encode(changed)).abs().amax(dim=(0, 1, 3)) > 1e-5
+    named = {name for name, is_moved in zip(SMALL.channels, moved, strict=True) if is_moved}
+
+    assert {"torso", "lower_body", "body"} == named
 
 
 def test_the_papers_patch_is_frames_by_joints_by_dimensions():
@@ -251,7 +281,7 @@ def test_codes_are_looked_at_only_when_asked_and_learn_nothing_from_it():
 
 
 def test_normalising_leaves_out_the_unseen_and_the_unmoving():
-    model = small()
+    model = small(replace(SMALL, hung=False))
     motion = 3 + 2 * noise(4, 50, 16, 3)
     motion[..., 5, :] = math.nan
     motion[..., 1, :] = 7.0
@@ -272,14 +302,14 @@ def test_configs_survive_being_written_down(name):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"layout": "parts9"}, "layout must be one of parts7, whole"),
+        ({"layout": "parts9"}, "layout must be one of parts7, parts14, whole"),
         ({"positions": "none"}, "positions must be one of relative, sinusoid"),
         ({"window": 0}, "relative positions cannot go with a window of 0"),
         ({"window": -1, "positions": "sinusoid"}, "a window of -1"),
         ({"heads": 5}, "5 heads cannot share 48 dimensions"),
         ({"dim": 0}, "dim must be at least 1"),
         ({"vocabulary": 1 << 17}, "vocabulary must be 2 to 65536"),
-        ({"projected": False}, "7 channels, which needs projected latents"),
+        ({"projected": False}, "14 channels, which needs projected latents"),
     ],
 )
 def test_impossible_networks_are_refused(change, complaint):

@@ -24,7 +24,7 @@ from dancematch.skeletons import BODY15
 from dancematch.training.export import export_model, restore_model
 from dancematch.types import Fingerprint, Motion
 
-TRAINED = NetworkConfig(vocabulary=32, dim=16, heads=2, window=1, latent=8)
+TRAINED = NetworkConfig(layout="parts7", vocabulary=32, dim=16, heads=2, window=1, latent=8)
 # Without bounds, and with all that an export must carry.
 PAPER = replace(PRESETS["paper"], vocabulary=32, dim=8, layers=1, heads=2, chunk=8, codebook_attention=True)
 P = TRAINED.patch_frames

@@ -154,7 +154,15 @@ def test_the_log_tells_losses_words_and_time(whole):
 
 def test_training_learns(tmp_path):
     """Within sixty steps the contrast between dances never seen becomes easier."""
-    plan = tiny(steps=60, check_steps=10, batch=8, learning_rate=3e-3)
+    plan = tiny(
+        steps=60,
+        check_steps=10,
+        batch=8,
+        learning_rate=3e-3,
+        heads="random",
+        encoder_rate=1.0,
+        temperature=1.0,
+    )
     run_to_the_end(tmp_path, plan)
     judged = [row["held_out_contrastive"] for row in Journal(tmp_path).rows()]
 

@@ -48,7 +48,7 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
 @click.option("--steps", type=click.IntRange(1), help="How long to train.")
 @click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT, as it was planned.")
 @click.option(
-    "--layout", type=click.Choice(["parts7", "whole"]),
+    "--layout", type=click.Choice(["parts7", "parts14", "whole"]),
     help="Words for seven body parts, or for the whole body at once.",
 )  # fmt: skip
 @click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words a channel.")

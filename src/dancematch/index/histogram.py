@@ -54,12 +54,15 @@ class Histograms:
         rarity = 0.1 + np.log((1 + len(self)) / (1 + occurrences))
         return np.asarray(rarity, dtype=np.float32)
 
-    def _damped(self, counts: NDArray[np.uint8]) -> FloatArray:
+    def _damped(self, counts: NDArray[np.uint8] | FloatArray) -> FloatArray:
         values = counts.astype(np.float32)
         return np.sqrt(values) if self.weighting == "sqrt-idf" else values
 
-    def cosines(self, counts: NDArray[np.uint8]) -> FloatArray:
-        """The cosine of one histogram with every entry's, by channel: [channels, entries]."""
+    def cosines(self, counts: NDArray[np.uint8] | FloatArray) -> FloatArray:
+        """The cosine of one histogram with every entry's, by channel: [channels, entries].
+
+        A query may count in parts, where a moment is said to be more than one word.
+        """
         weights = self._damped(counts) * self._rarity
         norms = np.linalg.norm(weights, axis=1)
         result = np.zeros(self._norms.shape, dtype=np.float32)

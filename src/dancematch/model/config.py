@@ -23,18 +23,22 @@ class NetworkConfig:
     a frame without. A step is a patch, and has one word a channel.
     """
 
-    layout: str = "parts7"
+    layout: str = "parts14"
     vocabulary: int = 256  # words a channel
     patch_frames: int = 4
     dim: int = 48
     layers: int = 2  # of the encoder, and of the decoder
     heads: int = 4
-    window: int = 2  # attention in time reaches this many tokens to each side; 0: as far as it is shown
+    window: int = 1  # attention in time reaches this many tokens to each side; 0: as far as it is shown
     positions: str = "relative"  # a learned bias by distance; "sinusoid": by place, as the paper does
     stem: bool = True  # a token is a patch; False: a frame, and a patch's frames meet in the quantiser only
-    latent: int = 16  # dimensions of a word's vector, if projected
+    latent: int = 20  # dimensions of a word's vector, if projected
     projected: bool = True  # False: a word stands for the flattened patch of all joints
-    unit: bool = True  # latents have length 1
+    unit: bool = False  # latents have length 1
+    hung: bool = True  # the encoder sees a limb from where it hangs; False: from the pelvis
+    # The encoder's joints look at joints of their own limb only. Where all look at all, every part's
+    # word soon tells of the whole body, and parts that tell the same cannot recombine.
+    limbs_apart: bool = True
     pre_norm: bool = True
     codebook_attention: bool = False  # the last layer of the encoder also attends to the words' vectors
     chunk: int = 32  # steps shown at once to a network whose words depend on all that it is shown
@@ -111,7 +115,8 @@ PRESETS: Mapping[str, NetworkConfig] = {
         positions="sinusoid",
         stem=False,
         projected=False,
-        unit=False,
+        hung=False,
+        limbs_apart=False,
         pre_norm=False,
     ),
 }

@@ -19,8 +19,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dancematch.model.config import NetworkConfig
-from dancematch.model.parts import LAYOUTS, joint_places
+from dancematch.model.parts import HANGS_FROM, LAYOUTS, joint_places, limb_of
 from dancematch.model.quantiser import Losses, Quantiser
+from dancematch.motion import CANONICAL
 
 FEATURES = 4  # x, y, z and whether the joint is unseen
 EXPANSION = 2  # hidden width of the feed-forward layers
@@ -99,16 +100,22 @@ class TemporalAttention(Attention):
 
 
 class SpatialAttention(Attention):
-    """All joints of a moment look at each other; each pair of joints has a bias of its own."""
+    """The joints of a moment look at each other, or at their own limb's; each pair has a bias of its own."""
 
-    def __init__(self, config: NetworkConfig) -> None:
+    apart: Tensor
+
+    def __init__(self, config: NetworkConfig, *, limbs_apart: bool = False) -> None:
         super().__init__(config)
+        limbs = torch.tensor([limb_of(joint) for joint in CANONICAL.joints])
+        strangers = (limbs[:, None] != limbs[None]) & limbs_apart
+        apart = torch.zeros(strangers.shape).masked_fill(strangers, -math.inf)
+        self.register_buffer("apart", apart, persistent=False)
         self.bias = nn.Parameter(torch.zeros(config.heads, config.joints, config.joints))
 
     def look(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Mix over joints."""
         q, k, v = (each.permute(1, 2, 3, 0, 4) for each in (q, k, v))  # [B, N, H, V, E]
-        weights = (q @ k.transpose(-1, -2) + self.bias).softmax(dim=-1)  # [B, N, H, V, V]
+        weights = (q @ k.transpose(-1, -2) + self.bias + self.apart).softmax(dim=-1)  # [B, N, H, V, V]
         return (weights @ v).permute(3, 0, 1, 2, 4)
 
 
@@ -136,12 +143,12 @@ class CodebookAttention(nn.Module):
 class Block(nn.Module):
     """Attention in time and in space side by side on the same input, then a feed-forward a joint."""
 
-    def __init__(self, config: NetworkConfig, *, sees_codes: bool = False) -> None:
+    def __init__(self, config: NetworkConfig, *, sees_codes: bool = False, limbs_apart: bool = False) -> None:
         super().__init__()
         joints, dim = config.joints, config.dim
         self.pre_norm = config.pre_norm
         self.temporal = (LocalTemporalAttention if config.window else TemporalAttention)(config)
-        self.spatial = SpatialAttention(config)
+        self.spatial = SpatialAttention(config, limbs_apart=limbs_apart)
         self.codes = CodebookAttention(config) if sees_codes else None
         self.widen = JointLinear(joints, dim, EXPANSION * dim)
         self.narrow = JointLinear(joints, EXPANSION * dim, dim)
@@ -170,12 +177,13 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Blocks, and what goes around them: [V, B, N, D] -> [V, B, N, D]."""
 
-    def __init__(self, config: NetworkConfig, *, sees_codes: bool = False) -> None:
+    def __init__(self, config: NetworkConfig, *, sees_codes: bool = False, limbs_apart: bool = False) -> None:
         super().__init__()
         last = config.layers - 1
         self.placed = config.positions == "sinusoid"
         self.blocks = nn.ModuleList(
-            Block(config, sees_codes=sees_codes and number == last) for number in range(config.layers)
+            Block(config, sees_codes=sees_codes and number == last, limbs_apart=limbs_apart)
+            for number in range(config.layers)
         )
         self.norm = nn.LayerNorm(config.dim) if config.pre_norm else nn.Identity()
 
@@ -203,6 +211,7 @@ class Encoder(nn.Module):
 
     mean: Tensor
     scale: Tensor
+    hangs: Tensor
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -211,7 +220,12 @@ class Encoder(nn.Module):
         self.register_buffer("mean", torch.zeros(joints, 3))
         self.register_buffer("scale", torch.ones(joints, 3))
         self.embed = JointLinear(joints, frames * FEATURES, config.dim)
-        self.transformer = Transformer(config, sees_codes=config.codebook_attention)
+        self.transformer = Transformer(
+            config, sees_codes=config.codebook_attention, limbs_apart=config.limbs_apart
+        )
+        self.origins = joint_places(tuple(HANGS_FROM.get(joint, joint) for joint in CANONICAL.joints))
+        hangs = torch.tensor([[joint in HANGS_FROM] for joint in CANONICAL.joints])
+        self.register_buffer("hangs", hangs, persistent=False)
         parts = LAYOUTS[config.layout].values() if config.projected else ()
         self.heads = nn.ModuleList(PartHead(config, joint_places(part)) for part in parts)
 
@@ -232,7 +246,23 @@ class Encoder(nn.Module):
             latents = self._flattened(x)
         return F.normalize(latents, dim=-1) if self.config.unit else latents
 
+    @property
+    def part_heads(self) -> "list[PartHead]":
+        """The heads of the parts, in the order of the channels."""
+        return [head for head in self.heads if isinstance(head, PartHead)]
+
+    def hung(self, motion: Tensor) -> Tensor:
+        """Each joint as seen from where its limb hangs, if the config says so."""
+        if not self.config.hung:
+            return motion
+        return torch.where(self.hangs, motion - motion[..., self.origins, :], motion)
+
+    def raw_patches(self, motion: Tensor) -> Tensor:
+        """What the heads see of the coordinates themselves: [B, T, V, 3] -> [B, S, V, P * 4]."""
+        return self._patches(self._tokens(self._features(motion)))
+
     def _features(self, motion: Tensor) -> Tensor:
+        motion = self.hung(motion)
         unseen = motion.isnan().any(dim=-1, keepdim=True)
         normalised = (motion - self.mean) / self.scale
         return torch.cat([normalised.where(~unseen, 0.0), unseen.to(motion.dtype)], dim=-1)
@@ -330,10 +360,9 @@ class MotionModel(nn.Module):
     @torch.no_grad()
     def normalise_by(self, motion: Tensor) -> None:
         """Take mean and spread of every coordinate from canonical motion [..., V, 3], NaN left out."""
-        rows = motion.flatten(0, -3)  # [frames, V, 3]
-        mean = rows.nanmean(dim=0).nan_to_num(0.0)
-        spread = (rows - mean).square().nanmean(dim=0).sqrt().nan_to_num(1.0)
-        scale = torch.where(spread > 1e-3, spread, 1.0)  # the pelvis never moves in its own frame
-        for half in (self.encoder, self.decoder):
+        frames = motion.flatten(0, -3)  # [frames, V, 3]
+        for half, rows in ((self.encoder, self.encoder.hung(frames)), (self.decoder, frames)):
+            mean = rows.nanmean(dim=0).nan_to_num(0.0)
+            spread = (rows - mean).square().nanmean(dim=0).sqrt().nan_to_num(1.0)
             half.mean.copy_(mean)
-            half.scale.copy_(scale)
+            half.scale.copy_(torch.where(spread > 1e-3, spread, 1.0))  # the pelvis does not move here

@@ -26,9 +26,34 @@ PARTS7: Parts = {
     "legs": _LEFT_LEG + _RIGHT_LEG,
 }
 
+# Limbs also speak in company: which arm goes with which leg tells dances apart that share each alone.
+PARTS14: Parts = {
+    **PARTS7,
+    "left_side": _LEFT_ARM + _LEFT_LEG,
+    "right_side": _RIGHT_ARM + _RIGHT_LEG,
+    "left_arm_right_leg": _LEFT_ARM + _RIGHT_LEG,
+    "right_arm_left_leg": _RIGHT_ARM + _LEFT_LEG,
+    "lower_body": _TORSO + _LEFT_LEG + _RIGHT_LEG,
+    "feet": ("left_ankle", "right_ankle"),
+    "body": _TORSO + _LEFT_ARM + _RIGHT_ARM + _LEFT_LEG + _RIGHT_LEG,
+}
+
 WHOLE: Parts = {"body": _TORSO + _LEFT_ARM + _RIGHT_ARM + _LEFT_LEG + _RIGHT_LEG}
 
-LAYOUTS: Mapping[str, Parts] = {"parts7": PARTS7, "whole": WHOLE}
+LAYOUTS: Mapping[str, Parts] = {"parts7": PARTS7, "parts14": PARTS14, "whole": WHOLE}
+
+# Where each limb hangs: a wrist says more about a dance as seen from its shoulder than from the pelvis.
+HANGS_FROM: Mapping[str, str] = {
+    "head": "neck",
+    **{f"{side}_{joint}": f"{side}_shoulder" for side in ("left", "right") for joint in ("elbow", "wrist")},
+    **{f"{side}_{joint}": f"{side}_hip" for side in ("left", "right") for joint in ("knee", "ankle")},
+}
+LIMBS = (_LEFT_ARM, _RIGHT_ARM, _LEFT_LEG, _RIGHT_LEG)  # the rest is the trunk
+
+
+def limb_of(joint: str) -> int:
+    """The limb that a joint of the canonical skeleton belongs to; all of the trunk is one more."""
+    return next((number for number, limb in enumerate(LIMBS) if joint in limb), len(LIMBS))
 
 
 def joint_places(joints: tuple[str, ...]) -> list[int]:

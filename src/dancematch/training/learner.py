@@ -9,8 +9,9 @@ from torch import Generator, Tensor, nn
 from dancematch.model.network import MotionModel
 from dancematch.model.quantiser import Losses
 from dancematch.training.augment import perturbed
-from dancematch.training.batches import Batch
+from dancematch.training.batches import Batch, Batches
 from dancematch.training.data import Clip
+from dancematch.training.discriminant import part_discriminant
 from dancematch.training.kmeans import lloyd
 from dancematch.training.losses import (
     Terms,
@@ -30,6 +31,7 @@ MOST_FRAMES = 50_000  # to measure means and variances by
 MOST_PATCHES = 30_000  # to place a codebook by
 FEWEST_METRES = 0.05  # spread below which a coordinate or distance counts as fixed
 ENCODED_AT_ONCE = 64
+DISCRIMINANT_BATCHES = 120
 
 
 class Learner(nn.Module):
@@ -57,6 +59,31 @@ class Learner(nn.Module):
             if self.recipe.weights.descriptor
             else None
         )
+
+    @torch.no_grad()
+    def start_heads(self, batches: Batches) -> None:
+        """Start each part's latent as the linear discriminant of its patches.
+
+        The transformer's share starts at nothing and is what training adds.
+        """
+        rng = np.random.default_rng(self.recipe.seed)
+        generator = Generator().manual_seed(self.recipe.seed)
+        sides: tuple[list[Tensor], list[Tensor]] = ([], [])
+        for _ in range(DISCRIMINANT_BATCHES):
+            batch = batches.draw(rng)
+            for side, crops in enumerate((batch.first, batch.second)):
+                view = perturbed(torch.from_numpy(crops), self.recipe.views, generator)
+                patches = self.model.encoder.raw_patches(view).flatten(0, 1)  # [B S, V, P * 4]
+                sides[side].append(patches[batch.matches[:, side]])
+        first, second = torch.cat(sides[0]).numpy(), torch.cat(sides[1]).numpy()
+        for head in self.model.encoder.part_heads:
+            weight, bias = part_discriminant(
+                first[:, head.places], second[:, head.places], self.plan.network.latent
+            )
+            head.skip.weight.copy_(torch.from_numpy(weight))
+            head.skip.bias.copy_(torch.from_numpy(bias))
+            head.project.weight.zero_()
+            head.project.bias.zero_()
 
     def terms(self, batch: Batch, generator: Generator) -> tuple[Terms, Tensor]:
         """The losses of a batch in fresh views, and the views' latents [crops, S, C, D].

@@ -67,6 +67,8 @@ class Run:
         self.journal = Journal(folder)
         self.batches = Batches(learned, recipe, plan.network.patch_frames)
         self.learner = Learner(plan, self.batches.clips)
+        if recipe.heads == "discriminant" and plan.network.projected:
+            self.learner.start_heads(self.batches)
         self.optimiser = _optimiser(self.learner, recipe)
         self.rng = np.random.default_rng(recipe.seed)
         self.generator = torch.Generator().manual_seed(recipe.seed)
@@ -82,7 +84,7 @@ class Run:
         self.step += 1
         self.learner.enter(self.step, self.batches.clips)
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate(self.recipe, self.step)
+            group["lr"] = learning_rate(self.recipe, self.step) * group["share"]
         terms, latents = self.learner.terms(self.batches.draw(self.rng), self.generator)
         loss = total(terms, self.recipe.weights)
         self.optimiser.zero_grad()
@@ -234,7 +236,19 @@ def _mean(rows: Sequence[Row]) -> Row:
 
 def _optimiser(learner: Learner, recipe: TrainingRecipe) -> torch.optim.Optimizer:
     kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[recipe.optimiser]
-    return kind(learner.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    encoder, begun = learner.model.encoder, recipe.heads == "discriminant"
+    skips = [weight for head in encoder.part_heads for weight in head.skip.parameters() if begun]
+    known = {id(weight) for weight in skips}
+    slow = [weight for weight in encoder.parameters() if id(weight) not in known]
+    known |= {id(weight) for weight in slow}
+    groups: list[dict[str, Any]] = [
+        {"params": [weight for weight in learner.parameters() if id(weight) not in known], "share": 1.0},
+        {"params": slow, "share": recipe.encoder_rate},
+    ]
+    if skips:  # decay would draw them to zero, away from where they were put
+        share = recipe.encoder_rate * recipe.head_rate
+        groups.append({"params": skips, "share": share, "weight_decay": 0.0})
+    return kind(groups, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
 
 
 def _digest(clips: Sequence[Clip]) -> str:

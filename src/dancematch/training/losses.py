@@ -101,9 +101,9 @@ def contrastive(first: Tensor, second: Tensor, groups: Tensor, *, temperature: f
     `first` and `second` are [M, C, D], matched row by row; `groups` [M] says which dance each
     row is from. Rows of the same dance are no negatives: dances repeat themselves.
     """
-    alike = torch.einsum("mcd,ncd->cmn", F.normalize(first, dim=-1), F.normalize(second, dim=-1))
+    apart = torch.cdist(first.transpose(0, 1), second.transpose(0, 1)).square()  # [C, M, M]
     same_dance = (groups[:, None] == groups[None]) & ~torch.eye(len(groups), dtype=torch.bool)
-    logits = (alike / temperature).masked_fill(same_dance, -1e9)  # [C, M, M]
+    logits = (-apart / temperature).masked_fill(same_dance, -1e9)
     matches = torch.arange(len(groups)).expand(len(logits), -1)
     forth = F.cross_entropy(logits.flatten(0, 1), matches.flatten())
     back = F.cross_entropy(logits.transpose(1, 2).flatten(0, 1), matches.flatten())

@@ -22,6 +22,7 @@ CHOICES = {
     "schedule": ("one-cycle", "constant"),
     "revival": ("step", "epoch", "never"),
     "start": ("kmeans", "random"),
+    "heads": ("discriminant", "random"),
 }
 
 
@@ -43,13 +44,13 @@ class LossWeights:
 class Views:
     """How far a view may be from the motion it shows; standard deviations unless it says otherwise."""
 
-    amplitude: float = 0.2  # how much wider or narrower a bone swings about its mean
-    offset_degrees: float = 8.0  # how a bone is held, for the whole crop
-    drift: float = 0.05  # of a bone's length, wandering over the crop
-    noise: float = 0.03  # of a bone's length, anew in every frame
-    tilt_degrees: float = 5.0
-    yaw_degrees: float = 8.0
-    root_scale: float = 0.2  # of the speeds of travel and turning
+    amplitude: float = 0.06  # how much wider or narrower a bone swings about its mean
+    offset_degrees: float = 2.5  # how a bone is held, for the whole crop
+    drift: float = 0.015  # of a bone's length, wandering over the crop
+    noise: float = 0.01  # of a bone's length, anew in every frame
+    tilt_degrees: float = 1.5
+    yaw_degrees: float = 2.5
+    root_scale: float = 0.1  # of the speeds of travel and turning
     root_noise: float = 0.1  # metres or radians a second
     dropout: float = 0.0  # share of the joints that go out of sight for a while
 
@@ -58,7 +59,7 @@ class Views:
 class TrainingRecipe:
     """The operational numbers of a run."""
 
-    steps: int = 4000
+    steps: int = 300
     batch: int = 48  # pairs of crops
     crop_frames: int = 64
     seed: int = 0
@@ -66,17 +67,20 @@ class TrainingRecipe:
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
     schedule: str = "one-cycle"  # a tenth of the steps up, the rest down along a cosine
+    heads: str = "discriminant"  # how the heads start: by what other dancers keep of a moment, or "random"
+    encoder_rate: float = 0.1  # its learning rate as a share of the decoder's: it over-fits soonest
+    head_rate: float = 0.1  # of what the discriminant began, as a share of the rest of the encoder's
     clip: float = 1.0  # longest gradient
-    temperature: float = 0.1  # of the contrast
+    temperature: float = 10.0  # of the contrast, in squared distance
     soft_temperature: float = 0.1  # of soft words in the swapped prediction, in squared distance
     contrasted: int = 512  # patches contrasted at once
     decoded: int = 16  # crops decoded in a step: all would double its cost
     share_dancers: float = (
-        0.5  # of the pairs that show two dancers; taken from self pairs where there are none
+        0.4  # of the pairs that show two dancers; taken from self pairs where there are none
     )
-    share_estimator: float = 0.1  # of the pairs that show a pose estimator's view
+    share_estimator: float = 0.5  # of the pairs that show a pose estimator's view
     fastest: float = 1.25  # how much faster or slower one of two readings may be
-    balanced_commitment: bool = False
+    balanced_commitment: bool = True
     normalised: bool = True  # reconstruction divided by the data's variance
     decay: float = 0.99  # of the codebook's moving averages
     warm_up: float = 0.3  # share of the steps in which latents are decoded unquantised, the codebook at rest
@@ -86,7 +90,7 @@ class TrainingRecipe:
     settled: float = 0.1  # share of the steps at the end without revival
     refit_codebook: bool = True  # k-means on all latents once training is over
     holdout: float = 0.05  # share of the dances kept apart to judge by
-    check_steps: int = 200  # between two checks, log lines and checkpoints
+    check_steps: int = 100  # between two checks, log lines and checkpoints
     patience: int = 0  # checks without progress before training stops early; 0 = never
     weights: LossWeights = field(default_factory=LossWeights)
     views: Views = field(default_factory=Views)
@@ -137,6 +141,9 @@ RECIPES = {
         share_estimator=0.0,
         fastest=1.0,
         normalised=False,
+        balanced_commitment=False,
+        heads="random",
+        encoder_rate=1.0,
         decay=0.5,
         warm_up=0.1,
         blend_in=0.0,

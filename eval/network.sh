@@ -1,0 +1,31 @@
+#!/bin/sh
+# Measure a trained model against the floor on genres that it has not seen; the figures go to eval/results.
+#   sh eval/network.sh AISTPP_FOLDER GENRES MODEL_FOLDER [VIEWS_FOLDER]
+# GENRES, such as LH,PO, are those that the model was trained without; the views must be others than it saw.
+set -eu
+data=$1
+genres=$2
+model=$3
+views=${4:-}
+cd "$(dirname "$0")/.."
+measure() {
+  name=$1
+  suite=$2
+  shift 2
+  sh eval/keep.sh eval/results "network-$name" .venv/bin/dancematch eval "$suite" --data "$data" \
+    --query-genres "$genres" --model "$model" --method kmeans --refit --json "$@"
+}
+
+measure "cross-dancer-$genres" aist-cross-dancer --method kmeans-whole --method dtw --method late-interaction
+measure "cross-dancer-$genres-order" aist-cross-dancer --two-stage
+measure "cross-dancer-$genres-query" aist-cross-dancer --phases 2 --soft
+measure "genre-$genres" aist-genre
+measure "excerpt-$genres" excerpt
+if [ -n "$views" ]; then
+  stretches=$(mktemp -d)
+  .venv/bin/python eval/stretches.py "$views" "$data" "$stretches"
+  measure "video-$genres" video --views "$views"
+  measure "video-$genres-true" video --views "$stretches"
+  rm -r "$stretches"
+fi
+.venv/bin/python eval/tables.py

@@ -1,0 +1,68 @@
+"""How good a model's words are, apart from any search.
+
+    python eval/words.py MODEL... --data AISTPP_FOLDER [--clips 60] [--seed 0]
+
+On a seeded sample of AIST++ clips, of genres the model was not trained on if there are any. One
+JSON object a model: usage and perplexity of each channel's words, how many words stay the same
+(edit distance, order counts) under each change of the motion, and how far the decoded motion is
+from the true one.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from dancematch.evaluation.aist import Clip, load_clips
+from dancematch.evaluation.vocabulary import judge_words
+from dancematch.model.patches import PatchTokeniser
+from dancematch.model.tokeniser import load_model
+
+
+def held_out(clips: Sequence[Clip], model: PatchTokeniser) -> list[str]:
+    """The genres that the model has not seen."""
+    seen = model.trained_on.get("aist_genres", [])
+    return sorted({clip.name.genre for clip in clips} - set(seen))
+
+
+def report(path: str, clips: Sequence[Clip], count: int, seed: int) -> dict:
+    """What one model's words are like."""
+    model = load_model(path)
+    unseen = held_out(clips, model)
+    fit = [clip for clip in clips if not unseen or clip.name.genre in unseen]
+    chosen = np.random.default_rng(seed).permutation(len(fit))[:count]
+    found = asdict(judge_words(model, [fit[place].motion for place in chosen], seed=seed))
+    mean = {name: float(np.mean(list(found[name].values()))) for name in ("usage", "perplexity", "agreement")}
+    return {
+        "model_id": model.model_id, "kind": model.kind, "layout": model.layout,
+        "channels": len(model.channels), "vocabulary": model.vocabulary, "unseen_genres": unseen,
+        "clips": len(chosen), "seed": seed, "mean": rounded(mean), **rounded(found),
+    }  # fmt: skip
+
+
+def rounded(value: object) -> object:
+    """The same with three decimals everywhere."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def main() -> None:
+    """Judge every model and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--clips", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    clips = load_clips(options.data)
+    for model in tqdm(options.models, desc="models"):
+        print(json.dumps(report(model, clips, options.clips, options.seed)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Clips compared without words: what is lost by quantising can be seen against these.
+
+Both compare the floor's features of patches (mean and change of the canonical coordinates) as
+they are. They are references, not searches: they read every patch of every clip for each query.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.model.kmeans import patch_features
+from dancematch.model.parts import PARTS7, WHOLE, Parts
+from dancematch.motion import canonicalise
+from dancematch.types import FloatArray, Motion
+
+PAIRS = 20_000  # of patches, from which a part's usual distance is read
+SEED = 0  # of that draw
+
+
+class Comparison(Protocol):
+    """Says how alike clips are."""
+
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+        """How alike the query and each candidate are."""
+
+
+class DynamicTimeWarping:
+    """Whole clips, patch by patch in order, whatever their tempo.
+
+    Symmetric steps (a diagonal one counts twice), so that the cost divided by the sum of both
+    lengths is the mean along the path, whichever way it takes (Sakoe and Chiba 1978).
+    """
+
+    def __init__(self, motions: Sequence[Motion], motion_of: Callable[[int], Motion] | None = None) -> None:
+        self._motion_of = motion_of
+        self._features = [self._read(motion) for motion in motions]
+
+    def _read(self, motion: Motion) -> FloatArray:
+        return np.nan_to_num(_features(motion, WHOLE)[0])
+
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+        """Minus the mean distance along each candidate's cheapest path."""
+        own = self._read(self._motion_of(query)) if self._motion_of else self._features[query]
+        return -warping_costs(own, [self._features[place] for place in candidates])
+
+
+def warping_costs(query: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
+    """The mean distance along the cheapest path from the query through each other sequence.
+
+    All tables are filled at once, along antidiagonals, whose cells do not depend on one another.
+    """
+    rows, lengths = len(query), np.array([len(other) for other in others])
+    longest = int(lengths.max())
+    costs = np.full((rows + longest, rows, len(others)), np.inf, dtype=np.float32)  # by antidiagonal and row
+    steps = np.arange(rows)
+    for place, other in enumerate(others):
+        distances = np.sqrt(squared_distances(query, other))
+        costs[steps[:, None] + np.arange(len(other)), steps[:, None], place] = distances
+    totals = np.full(len(others), np.inf, dtype=np.float32)
+    before = latest = np.full((rows, len(others)), np.inf, dtype=np.float32)
+    for diagonal in range(rows + longest - 1):
+        cost = costs[diagonal]
+        best = np.minimum(latest + cost, _lower(latest) + cost)  # one step in either sequence
+        best = np.minimum(best, _lower(before) + 2 * cost)  # a step in both
+        if diagonal == 0:
+            best[0] = 2 * cost[0]
+        before, latest = latest, best
+        ends = lengths + rows - 2 == diagonal
+        totals[ends] = best[rows - 1, ends]
+    return np.asarray(totals / (rows + lengths), dtype=np.float32)
+
+
+def _lower(values: FloatArray) -> FloatArray:
+    """Each row's predecessor; the first has none."""
+    return np.concatenate([np.full_like(values[:1], np.inf), values[:-1]])
+
+
+class LateInteraction:
+    """Each patch of the query with the patch of the other clip that is most like it, wherever it is.
+
+    The mean of these likenesses by body part, then over the parts: the order of a clip is given up,
+    as histograms do, but nothing is rounded to a word. How often something is danced, and how rare
+    it is, does not count here, so that this is no upper bound of what words can reach. Likeness is
+    1 at distance 0 and 1/e at the part's usual squared distance, as it is between words.
+    """
+
+    def __init__(self, motions: Sequence[Motion], motion_of: Callable[[int], Motion] | None = None) -> None:
+        self._motion_of = motion_of
+        read = [_features(motion, PARTS7) for motion in motions]
+        self._clips = read
+        lengths = [len(parts[0]) for parts in read]
+        self._firsts = np.cumsum([0, *lengths[:-1]])
+        self._parts = [
+            np.concatenate(rows) for rows in zip(*read, strict=True)
+        ]  # all clips' patches, by part
+        self._usual = [usual_square(rows) for rows in self._parts]
+        self._rows: dict[int, FloatArray] = {}
+
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+        """The mean likeness of the query's patches to each candidate's nearest ones."""
+        if query not in self._rows:
+            self._rows[query] = self._all_scores(query)
+        return self._rows[query][candidates]
+
+    def _all_scores(self, query: int) -> FloatArray:
+        own = _features(self._motion_of(query), PARTS7) if self._motion_of else self._clips[query]
+        by_part = []
+        for rows, known, usual in zip(own, self._parts, self._usual, strict=True):
+            seen = rows[np.isfinite(rows).all(axis=1)]
+            if not len(seen):
+                continue
+            squares = np.nan_to_num(squared_distances(seen, known), nan=np.inf)
+            nearest = np.minimum.reduceat(squares, self._firsts, axis=1)  # [patches, clips]
+            by_part.append(np.exp(-nearest / usual).mean(axis=0))
+        if not by_part:
+            return np.zeros(len(self._firsts), dtype=np.float32)
+        return np.asarray(np.mean(by_part, axis=0), dtype=np.float32)
+
+
+REFERENCES: Mapping[str, type[DynamicTimeWarping] | type[LateInteraction]] = {
+    "dtw": DynamicTimeWarping,
+    "late-interaction": LateInteraction,
+}
+
+
+def _features(motion: Motion, parts: Parts) -> list[FloatArray]:
+    canonical = canonicalise(motion)
+    return [patch_features(canonical, joints).astype(np.float32) for joints in parts.values()]
+
+
+def squared_distances(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Between every two rows: [first, second]; NaN where a row has one."""
+    squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2 * first @ second.T
+    return np.asarray(np.maximum(squares, 0), dtype=np.float32)
+
+
+def usual_square(rows: FloatArray) -> float:
+    """The median squared distance of two rows drawn at random."""
+    rng = np.random.default_rng(SEED)
+    one, other = rng.integers(len(rows), size=(2, PAIRS))
+    squares = ((rows[one] - rows[other]) ** 2).sum(axis=1)
+    known = squares[np.isfinite(squares) & (squares > 0)]
+    return float(np.median(known)) if len(known) else 1.0
