@@ -12,6 +12,7 @@ import numpy as np
 from dancematch import formats
 from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.model.kmeans import KMeansTokeniser
+from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
@@ -45,7 +46,7 @@ def standing(frames: int, fps: float = 30.0) -> Motion:
 
 
 @cache
-def shipped() -> KMeansTokeniser:
+def shipped() -> PatchTokeniser:
     """The model that users get."""
     return load_model()
 

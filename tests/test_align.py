@@ -73,8 +73,10 @@ def test_a_faster_dancer_is_placed_and_timed(factor):
     whole = dance(5, eight_counts=4)
     part = change_tempo(excerpt(whole, 6.0, 12.0), factor)
     reference = shipped().fingerprint(whole)
-    usual = usual_similarity(shipped().codebook, np.ones((7, shipped().vocabulary), int))
-    found = place(shipped().fingerprint(part), reference, shipped().codebook, usual)
+    usual = usual_similarity(
+        shipped().codebook, np.ones((len(shipped().codebook.channels), shipped().vocabulary), int)
+    )
+    found = place(shipped().fingerprint(part), reference, codebook, usual)
 
     assert pytest.approx(factor, rel=0.08) == found.tempo
     assert pytest.approx(6.0, abs=8 / FPS) == found.reference.start

@@ -335,7 +335,7 @@ def test_fitting_passes_over_the_unseen():
         ([standing(40)], {"vocabulary": 11}, "11 words need at least as many patches of left_arm"),
         ([standing(2)], {"vocabulary": 2}, "the motions have 0"),
         ([without(dance(1), LEGS)], {"vocabulary": 2}, "patches of left_leg, the motions have 0"),
-        ([dance(1)], {"layout": "parts9"}, "layout must be one of parts7, whole"),
+        ([dance(1)], {"layout": "parts9"}, "layout must be one of parts7, parts14, whole"),
     ],
 )
 def test_too_little_to_learn_from_is_refused(motions, options, complaint):

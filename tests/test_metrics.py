@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dance_samples import dance, shipped
+from dance_samples import dance
 from dancematch.errors import InputError
 from dancematch.evaluation.aist import (
     GENRE_CLIPS,
@@ -23,6 +23,7 @@ from dancematch.evaluation.tasks import make_task
 from dancematch.evaluation.words import METHODS
 from dancematch.formats.aist_names import AistName, parse_name, sequences
 from dancematch.index.histogram import word_counts
+from dancematch.model.tokeniser import load_model
 from dancematch.training.kmeans import fit_kmeans
 from test_histogram import slow_cosines
 
@@ -152,7 +153,7 @@ def clips() -> list[Clip]:
 
 def slow_ranks(clips: list[Clip], weighting: str) -> list[int]:
     """Every two clips compared as the equations are written, answers sorted, the first right one sought."""
-    counts = np.stack([word_counts(shipped().fingerprint(clip.motion)) for clip in clips])
+    counts = np.stack([word_counts(load_model("floor").fingerprint(clip.motion)) for clip in clips])
     found = []
     for query, clip in enumerate(clips):
         alike = slow_cosines(counts, counts[query], weighting).mean(axis=0)
@@ -175,7 +176,7 @@ def test_a_slow_evaluation_agrees(clips, method):
         result.rank1,
     )
     assert (9, 1 / 3, 0) == (result.queries, pytest.approx(result.chance, abs=1e-3), result.seed)
-    assert shipped().model_id == result.model_id
+    assert load_model("floor").model_id == result.model_id
 
 
 def test_a_refitted_model_has_not_seen_the_queries(clips):

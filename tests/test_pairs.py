@@ -161,7 +161,7 @@ def test_tempo_stays_within_bounds():
 
 
 def test_kinds_are_drawn_in_their_shares():
-    """As many pairs show two dancers, or an estimator's view, as the recipe says; none where there are none."""
+    """Two dancers and an estimator's views come as often as the recipe says; never where there are none."""
     recipe = TrainingRecipe(crop_frames=48, share_dancers=0.5, share_estimator=0.1)
     clips = [clip_of(aist(1), dance(5, 1)), clip_of(aist(2), dance(5, 2)), view_of(aist(1), dance(5, 1), 9)]
     batches = Batches(Material.of(clips), recipe, PATCH)

@@ -18,7 +18,7 @@ MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
 FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
 ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
-WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
+WIDENING = 1.6  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
 _LEAST_SPREAD = 0.02  # of the score: a narrower crowd is chance
 _NORMAL = NormalDist()
 

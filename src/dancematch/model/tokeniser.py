@@ -27,7 +27,7 @@ from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
 
 FORMAT = 1
-DEFAULT_MODEL = "floor"
+DEFAULT_MODEL = "network"
 
 
 @runtime_checkable
