@@ -73,9 +73,8 @@ def test_a_faster_dancer_is_placed_and_timed(factor):
     whole = dance(5, eight_counts=4)
     part = change_tempo(excerpt(whole, 6.0, 12.0), factor)
     reference = shipped().fingerprint(whole)
-    usual = usual_similarity(
-        shipped().codebook, np.ones((len(shipped().codebook.channels), shipped().vocabulary), int)
-    )
+    codebook = shipped().codebook
+    usual = usual_similarity(codebook, np.ones((len(codebook.channels), codebook.vocabulary), int))
     found = place(shipped().fingerprint(part), reference, codebook, usual)
 
     assert pytest.approx(factor, rel=0.08) == found.tempo
