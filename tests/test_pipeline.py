@@ -234,11 +234,18 @@ def test_an_interrupted_extract_loses_nothing(tmp_path):
     """Ctrl-C in the middle: the finished files are whole, and the same command does the rest only."""
     (tmp_path / "in").mkdir()
     formats.write(tmp_path / "in" / "c00.bvh", [dance(1, eight_counts=16)])
-    for number in range(1, 48):
+    for number in range(1, 14):
         shutil.copy(tmp_path / "in" / "c00.bvh", tmp_path / "in" / f"c{number:02}.bvh")
     out = tmp_path / "out"
     command = [DANCEMATCH, "extract", str(tmp_path / "in"), "-o", str(out), "--jobs", "2"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    running = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Whoever runs the tests in the background lets them ignore Ctrl-C, and that would be inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     while running.poll() is None and len(list(out.glob("*.npz"))) < 3:
         time.sleep(0.01)
     os.killpg(running.pid, signal.SIGINT)  # a terminal tells the whole group
@@ -246,11 +253,11 @@ def test_an_interrupted_extract_loses_nothing(tmp_path):
     finished = {path.name: path.stat().st_mtime_ns for path in out.glob("*.npz")}
 
     assert 1 == running.returncode, complaints
-    assert 3 <= len(finished) < 48
+    assert 3 <= len(finished) < 14
     assert "Traceback" not in complaints
     assert all(formats.read(out / name) for name in finished)
     subprocess.run(command, check=True, capture_output=True)
-    assert [f"c{number:02}.npz" for number in range(48)] == sorted(path.name for path in out.iterdir())
+    assert [f"c{number:02}.npz" for number in range(14)] == sorted(path.name for path in out.iterdir())
     assert finished == {name: (out / name).stat().st_mtime_ns for name in finished}
 
 
