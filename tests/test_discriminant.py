@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh
 
-from dancematch.training.discriminant import FEATURES, RIDGE, discriminant, part_discriminant
+from dancematch.model.network import FEATURES
+from dancematch.training.discriminant import RIDGE, discriminant, part_discriminant
 
 
 def moments(seed: int, *, pairs: int = 400, width: int = 6) -> tuple[np.ndarray, np.ndarray]:

@@ -8,11 +8,11 @@ against it, and scales them so that every direction has the same scatter within.
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.model.network import FEATURES
 from dancematch.types import FloatArray
 
 RIDGE = 0.02  # of the mean scatter within, added to every direction's: few pairs prove little
 COEFFICIENTS = 2  # of a patch's cosines: where it is and where it goes; the rest is mostly noise
-FEATURES = 4  # x, y, z and whether the joint is unseen
 
 
 def part_discriminant(
