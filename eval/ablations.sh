@@ -2,7 +2,7 @@
 # What each choice of the network is worth, on two genres that nothing was trained on (KR, LO).
 #   sh eval/ablations.sh AISTPP_FOLDER VIEWS_FOLDER RUNS_FOLDER
 # PO and LH are left out as well: they are kept for the figures that are reported. Each run is short,
-# 150 steps, so that all fit into an hour; figures compare with each other, not with the shipped model's.
+# 80 steps, so that all fit into an hour; figures compare with each other, not with the shipped model's.
 set -eu
 data=$1 views=$2 runs=$3
 cd "$(dirname "$0")/.."
@@ -31,7 +31,7 @@ for layout in parts7 parts14; do
 done
 steps=1
 try discriminant-only training
-steps=150
+steps=80
 try default training
 try seven-parts network 'layout = "parts7"'
 try joints-look-at-all-joints network "limbs_apart = false"

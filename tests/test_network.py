@@ -1,6 +1,7 @@
 import math
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -19,7 +20,10 @@ from dancematch.model.network import (
     TemporalAttention,
 )
 from dancematch.model.parts import LAYOUTS, joint_places
+from dancematch.model.runtime import open_session
 from dancematch.motion import CANONICAL, canonicalise
+from dancematch.training.graph import decoder_file, encoder_file
+from dancematch.training.kmeans import channel_centres
 
 SMALL = NetworkConfig(vocabulary=16, dim=16, heads=2, latent=8)
 PAPER = replace(PRESETS["paper"], vocabulary=16, dim=16, layers=2)
@@ -32,6 +36,9 @@ SHAPES = {
     "normed after": replace(SMALL, pre_norm=False, unit=False),
     "looking at codes": replace(SMALL, codebook_attention=True),
     "paper looking at codes": replace(PAPER, codebook_attention=True),
+    "latents of length one": replace(SMALL, unit=True),
+    "places in a window": replace(SMALL, positions="sinusoid", window=2),
+    "limbs together": replace(SMALL, limbs_apart=False, hung=False),
     "another patch": replace(SMALL, patch_frames=3, window=3, layers=1),
 }
 
@@ -39,6 +46,14 @@ SHAPES = {
 def small(config: NetworkConfig = SMALL, seed: int = 0) -> MotionModel:
     torch.manual_seed(seed)
     return MotionModel(config).eval()
+
+
+def start(model: MotionModel, motion: torch.Tensor) -> None:
+    """Put the codes where the motion's latents are."""
+    model.normalise_by(motion)
+    latents = model.encode(motion).detach().flatten(0, 1).numpy()
+    centres = channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
+    model.quantiser.place(torch.from_numpy(centres))
 
 
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -65,6 +80,27 @@ def test_every_shape_of_network_codes_a_motion(name):
     assert [] == [name for name, weight in model.named_parameters() if weight.grad is None]
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_of_network_is_the_same_in_onnx(name):
+    """Words, latents and motion, at any length, with joints unseen and frames left over."""
+    model = small(SHAPES[name])
+    for number, weight in enumerate(model.parameters()):
+        weight.data += 0.1 * noise(*weight.shape, seed=number)  # of which many begin at 0 or 1
+    start(model, danced(1))
+    encoder, decoder = (open_session(make(model), 1) for make in (encoder_file, decoder_file))
+    for frames in (model.config.patch_frames, 23, 64):
+        motion = danced(2, frames)
+        motion[:, 2:, 5] = math.nan
+        with torch.no_grad():
+            coded = model(motion)
+        tokens, latents = encoder.run(["tokens", "latents"], {"motion": motion.numpy()})
+        (told,) = decoder.run(["motion"], {"tokens": tokens})
+
+        np.testing.assert_array_equal(coded.tokens[0], tokens)
+        np.testing.assert_allclose(coded.latents[0], latents, atol=1e-4)
+        np.testing.assert_allclose(coded.reconstruction[0], told, atol=1e-4)
+
+
 def test_the_papers_preset_is_the_papers():
     config = PRESETS["paper"]
 
@@ -78,8 +114,7 @@ def test_networks_learn(name):
     """A few steps on one dance halve the error, through the quantiser."""
     model = small(SHAPES[name]).train()
     motion = danced(1)
-    model.normalise_by(motion)
-    model.quantiser.start(model.encode(motion.repeat(1, 4, 1, 1)), generator=torch.Generator().manual_seed(0))
+    start(model, motion)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     errors = []
     for _ in range(40):

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from dancematch.errors import InputError
 from dancematch.model.quantiser import Quantiser, nearest_codes, perplexity, usage, word_counts
+from dancematch.training.kmeans import channel_centres
 
 
 def latents(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -15,6 +17,13 @@ def latents(*shape: int, seed: int = 0) -> torch.Tensor:
 
 def chance(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def started(channels: int, words: int, given_: torch.Tensor, seed: int = 0) -> Quantiser:
+    """A quantiser whose codes are the centres of latents [row, channel, dim]."""
+    made = Quantiser(channels, words, given_.shape[-1])
+    made.place(torch.from_numpy(channel_centres(given_.numpy(), words, np.random.default_rng(seed))))
+    return made
 
 
 def quantiser_at(codes: list[list[float]], **options: float) -> Quantiser:
@@ -151,8 +160,7 @@ def test_the_start_finds_clusters():
     """Four clear clusters a channel: every code sits in the middle of one."""
     centres = 10 * torch.tensor([[[0.0, 0], [0, 1], [1, 0], [1, 1]], [[5.0, 5], [5, 9], [9, 5], [9, 9]]])
     around = centres.repeat(1, 50, 1).transpose(0, 1) + 0.1 * latents(200, 2, 2)  # [row, channel, dim]
-    quantiser = Quantiser(2, 4, 2)
-    quantiser.start(around, generator=chance())
+    quantiser = started(2, 4, around)
     found = (quantiser.codebook.unsqueeze(2) - centres.unsqueeze(1)).norm(dim=-1)  # [channel, code, centre]
 
     assert found.amin(dim=-1).max() < 0.1
@@ -160,15 +168,24 @@ def test_the_start_finds_clusters():
     assert torch.equal(quantiser.codebook, quantiser.sums)
 
 
-def test_the_start_needs_a_patch_a_word():
-    with pytest.raises(InputError, match="8 words need at least as many patches to start, got 7"):
-        Quantiser(1, 8, 2).start(latents(7, 1, 2))
+def test_words_without_a_patch_of_their_own_start_at_another_words():
+    patches = torch.tensor([[[1.0]], [[5.0]], [[9.0]]])
+
+    assert {1.0, 5.0, 9.0} == set(started(1, 8, patches).codebook.flatten().tolist())
+
+
+def test_placed_codes_begin_a_new_epoch():
+    """What was said of other codes says nothing of these."""
+    quantiser = Quantiser(2, 4, 3)
+    quantiser(latents(60, 2, 3))
+    quantiser.place(latents(2, 4, 3))
+
+    assert 0 == quantiser.said.sum()
+    assert 1 == quantiser.counts.min() == quantiser.counts.max()
 
 
 def test_the_start_follows_its_seed():
-    first, second, third = Quantiser(2, 5, 3), Quantiser(2, 5, 3), Quantiser(2, 5, 3)
-    for quantiser, seed in ((first, 1), (second, 1), (third, 2)):
-        quantiser.start(latents(40, 2, 3), generator=chance(seed))
+    first, second, third = (started(2, 5, latents(40, 2, 3), seed) for seed in (1, 1, 2))
 
     assert torch.equal(first.codebook, second.codebook)
     assert not torch.equal(first.codebook, third.codebook)
@@ -200,8 +217,7 @@ def test_rare_codes_begin_anew_and_are_given_time():
 
 
 def test_nothing_is_revived_while_all_is_used():
-    quantiser = Quantiser(2, 4, 3)
-    quantiser.start(latents(60, 2, 3), generator=chance())
+    quantiser = started(2, 4, latents(60, 2, 3))
     quantiser(latents(60, 2, 3))
     before = quantiser.codebook.clone()
 

@@ -22,12 +22,19 @@ from dancematch.model.tokeniser import Tokeniser, load_background, load_model, s
 from dancematch.motion import BONE_LENGTHS, CANONICAL, FPS, canonicalise
 from dancematch.skeletons import BODY15
 from dancematch.training.export import export_model, restore_model
+from dancematch.training.kmeans import channel_centres
 from dancematch.types import Fingerprint, Motion
 
 TRAINED = NetworkConfig(layout="parts7", vocabulary=32, dim=16, heads=2, window=1, latent=8)
 # Without bounds, and with all that an export must carry.
 PAPER = replace(PRESETS["paper"], vocabulary=32, dim=8, layers=1, heads=2, chunk=8, codebook_attention=True)
 P = TRAINED.patch_frames
+
+
+def place_codes(model: MotionModel, motion: torch.Tensor) -> None:
+    latents = model.encode(motion).detach().flatten(0, 1).numpy()
+    centres = channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
+    model.quantiser.place(torch.from_numpy(centres))
 
 
 @cache
@@ -37,7 +44,7 @@ def trained_model() -> MotionModel:
     model = MotionModel(TRAINED)
     motion = torch.from_numpy(np.stack([canonicalise(dance(seed)).joints[:128] for seed in range(2)]))
     model.normalise_by(motion)
-    model.quantiser.start(model.encode(motion), generator=torch.Generator().manual_seed(0))
+    place_codes(model, motion)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(15):
         coded = model(motion)
@@ -54,7 +61,7 @@ def paper_model() -> MotionModel:
     model = MotionModel(PAPER).eval()
     motion = torch.from_numpy(np.stack([canonicalise(dance(seed)).joints[:128] for seed in range(4)]))
     model.normalise_by(motion)
-    model.quantiser.start(model.encode(motion), generator=torch.Generator().manual_seed(0))
+    place_codes(model, motion)
     return model
 
 

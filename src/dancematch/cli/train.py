@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Files = list[tuple[Path, list[Motion]]]  # of one folder
 
-EXTRA = ("torch", "onnx", "onnxscript", "matplotlib")
+EXTRA = ("torch", "onnx", "matplotlib")
 NETWORK_ONLY = ("preset", "config", "steps", "resume")
 
 

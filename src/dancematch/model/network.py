@@ -134,10 +134,15 @@ class CodebookAttention(nn.Module):
     def forward(self, x: Tensor, codebook: Tensor) -> Tensor:
         """[V, B, N, D] and codes [C, words, code dim] -> [V, B, N, D]."""
         q = self.queries(x).unflatten(-1, (self.heads, -1)).transpose(2, 3)  # [V, B, H, N, E]
-        split = self.codes(codebook.flatten(0, 1)).unflatten(-1, (2, self.heads, -1))  # [C * words, 2, H, E]
-        k, v = split.transpose(0, 2).unbind(dim=1)  # [H, C * words, E]
+        k, v = self.keys_and_values(codebook)
         weights = (q * self.scale @ k.transpose(-1, -2)).softmax(dim=-1)
         return self.output((weights @ v).transpose(2, 3).flatten(-2))
+
+    def keys_and_values(self, codebook: Tensor) -> tuple[Tensor, Tensor]:
+        """What there is to look at, the same for every token: [H, C * words, E] each."""
+        split = self.codes(codebook.flatten(0, 1)).unflatten(-1, (2, self.heads, -1))  # [C * words, 2, H, E]
+        k, v = split.transpose(0, 2).unbind(dim=1)
+        return k, v
 
 
 class Block(nn.Module):
@@ -177,10 +182,14 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Blocks, and what goes around them: [V, B, N, D] -> [V, B, N, D]."""
 
+    rates: Tensor
+
     def __init__(self, config: NetworkConfig, *, sees_codes: bool = False, limbs_apart: bool = False) -> None:
         super().__init__()
         last = config.layers - 1
         self.placed = config.positions == "sinusoid"
+        rates = torch.exp(torch.arange(0, config.dim, 2) * (-math.log(10000.0) / config.dim))
+        self.register_buffer("rates", rates, persistent=False)
         self.blocks = nn.ModuleList(
             Block(config, sees_codes=sees_codes and number == last, limbs_apart=limbs_apart)
             for number in range(config.layers)
@@ -190,35 +199,50 @@ class Transformer(nn.Module):
     def forward(self, x: Tensor, codebook: Tensor | None = None) -> Tensor:
         """Let the tokens speak with each other."""
         if self.placed:
-            x = x + sinusoid(x.shape[2], x.shape[3], x)
+            x = x + sinusoid(x.shape[2], self.rates)
         for block in self.blocks:
             x = block(x, codebook)
         return self.norm(x)
 
 
-def sinusoid(tokens: int, dim: int, like: Tensor) -> Tensor:
+def sinusoid(tokens: int, rates: Tensor) -> Tensor:
     """The usual sines and cosines of a token's place: [N, D]."""
-    rates = torch.exp(torch.arange(0, dim, 2, device=like.device) * (-math.log(10000.0) / dim))
-    angles = torch.arange(tokens, device=like.device).unsqueeze(-1) * rates  # [N, D / 2]
-    return torch.cat([angles.sin(), angles.cos()], dim=-1).to(like.dtype)
+    angles = torch.arange(tokens, device=rates.device).unsqueeze(-1) * rates  # [N, D / 2]
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-class Encoder(nn.Module):
-    """Canonical motion, NaN where unseen -> latents, a vector a step and channel.
-
-    `mean` and `scale` [V, 3] normalise the coordinates; an unseen joint stands at its mean, flagged.
-    """
+class Half(nn.Module):
+    """What encoder and decoder share: `mean` and `scale` [V, 3], by which coordinates are normalised."""
 
     mean: Tensor
     scale: Tensor
-    hangs: Tensor
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
+        self.register_buffer("mean", torch.zeros(config.joints, 3))
+        self.register_buffer("scale", torch.ones(config.joints, 3))
+
+    @torch.no_grad()
+    def normalise_by(self, frames: Tensor) -> None:
+        """Take mean and spread of every coordinate from [frames, V, 3], NaN left out."""
+        mean = frames.nanmean(dim=0).nan_to_num(0.0)
+        spread = (frames - mean).square().nanmean(dim=0).sqrt().nan_to_num(1.0)
+        self.mean.copy_(mean)
+        self.scale.copy_(torch.where(spread > 1e-3, spread, 1.0))  # the pelvis does not move here
+
+
+class Encoder(Half):
+    """Canonical motion, NaN where unseen -> latents, a vector a step and channel.
+
+    An unseen joint stands at its mean, flagged.
+    """
+
+    hangs: Tensor
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__(config)
         joints, frames = config.joints, config.token_frames
-        self.register_buffer("mean", torch.zeros(joints, 3))
-        self.register_buffer("scale", torch.ones(joints, 3))
         self.embed = JointLinear(joints, frames * FEATURES, config.dim)
         self.transformer = Transformer(
             config, sees_codes=config.codebook_attention, limbs_apart=config.limbs_apart
@@ -297,18 +321,12 @@ class PartHead(nn.Module):
         return self.project(mine) + self.skip(coordinates)
 
 
-class Decoder(nn.Module):
+class Decoder(Half):
     """Quantised latents -> canonical motion: the encoder backwards."""
 
-    mean: Tensor
-    scale: Tensor
-
     def __init__(self, config: NetworkConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         joints, frames = config.joints, config.token_frames
-        self.register_buffer("mean", torch.zeros(joints, 3))
-        self.register_buffer("scale", torch.ones(joints, 3))
         patch = config.patch_frames // frames * joints * config.dim
         words = len(config.channels) * config.code_dim
         self.expand = nn.Linear(words, patch) if config.projected else nn.Identity()
@@ -357,12 +375,8 @@ class MotionModel(nn.Module):
         """Canonical motion -> latents [B, S, C, code dim]."""
         return self.encoder(motion, self.quantiser.codebook)
 
-    @torch.no_grad()
     def normalise_by(self, motion: Tensor) -> None:
         """Take mean and spread of every coordinate from canonical motion [..., V, 3], NaN left out."""
-        frames = motion.flatten(0, -3)  # [frames, V, 3]
-        for half, rows in ((self.encoder, self.encoder.hung(frames)), (self.decoder, frames)):
-            mean = rows.nanmean(dim=0).nan_to_num(0.0)
-            spread = (rows - mean).square().nanmean(dim=0).sqrt().nan_to_num(1.0)
-            half.mean.copy_(mean)
-            half.scale.copy_(torch.where(spread > 1e-3, spread, 1.0))  # the pelvis does not move here
+        frames = motion.flatten(0, -3)
+        self.encoder.normalise_by(self.encoder.hung(frames))
+        self.decoder.normalise_by(frames)

@@ -15,7 +15,6 @@ from dancematch.errors import InputError
 
 EPSILON = 1e-5  # of the paper's c_k = m_k / max(n_k, epsilon)
 RARE = 0.03  # a code used less than this share of its channel's mean is given away
-ROUNDS = 10  # of the k-means start
 
 
 class Losses(NamedTuple):
@@ -162,26 +161,12 @@ class Quantiser(nn.Module):
         # A new tensor: the gradient of this very step still needs the old codes.
         self.codebook = self.sums / self.counts.clamp_min(EPSILON).unsqueeze(-1)
 
-    @torch.no_grad()
-    def start(self, latents: Tensor, *, generator: torch.Generator | None = None) -> None:
-        """Begin anew with the centres of a k-means on `latents`, for each channel by itself."""
-        rows = latents.detach().flatten(0, -3)  # [row, channel, dim]
-        if len(rows) < self.words:
-            raise InputError(f"{self.words} words need at least as many patches to start, got {len(rows)}")
-        self.place(_random_rows(rows, self.words, generator))
-        for _ in range(ROUNDS):
-            tokens = torch.cat([nearest_codes(some, self.codebook)[0] for some in rows.split(4096)])
-            counts, sums = _gather(rows, tokens, self.words)
-            fresh = _random_rows(rows, self.words, generator)
-            means = sums / counts.clamp_min(1).unsqueeze(-1)
-            self.place(torch.where(counts.unsqueeze(-1) > 0, means, fresh))
-        self.said.zero_()
-
     def place(self, codes: Tensor) -> None:
-        """Set every code, each as if one patch a step had led to it."""
+        """Begin anew with these codes, each as if one patch a step had led to it."""
         self.codebook = codes
         self.sums.copy_(codes)
         self.counts.fill_(1)
+        self.said.zero_()
 
     @torch.no_grad()
     def revive_rare(

@@ -1,4 +1,4 @@
-"""Fitting the floor tokeniser: PCA and k-means for each body part."""
+"""K-means: the floor tokeniser as a whole, and where a network's codebook starts."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -51,6 +51,15 @@ def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -
     basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
     centres = lloyd((features - mean) @ basis, vocabulary, rng)
     return PartWords(mean.astype(np.float32), basis, centres)
+
+
+def channel_centres(latents: FloatArray, words: int, rng: np.random.Generator) -> FloatArray:
+    """The centres of each channel's latents, for a codebook: [patches, C, D] -> [C, words, D].
+
+    Where there are fewer patches than words, several words begin at the same patch.
+    """
+    enough = np.tile(latents, (-(-words // len(latents)), 1, 1))
+    return np.stack([lloyd(points, words, rng) for points in enough.transpose(1, 0, 2)])
 
 
 def lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:

@@ -12,7 +12,7 @@ from dancematch.training.augment import perturbed
 from dancematch.training.batches import Batch, Batches
 from dancematch.training.data import Clip
 from dancematch.training.discriminant import part_discriminant
-from dancematch.training.kmeans import lloyd
+from dancematch.training.kmeans import channel_centres
 from dancematch.training.losses import (
     Terms,
     balanced,
@@ -161,10 +161,7 @@ class Learner(nn.Module):
         """Put every code at a centre of the clips' latents, by k-means."""
         rng = np.random.default_rng(self.recipe.seed)
         latents = self.latents_of(clips, MOST_PATCHES)
-        words = self.plan.network.vocabulary
-        if len(latents) < words:
-            latents = np.repeat(latents, -(-words // len(latents)), axis=0)
-        centres = np.stack([lloyd(points, words, rng) for points in latents.transpose(1, 0, 2)])
+        centres = channel_centres(latents, self.plan.network.vocabulary, rng)
         self.model.quantiser.place(torch.from_numpy(centres))
 
     @torch.no_grad()
