@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 keep() { sh eval/keep.sh bench/results "$@"; }
 
 keep search .venv/bin/python bench/search.py
+keep metrics .venv/bin/python bench/metrics.py # needs the extra `bench`
+keep catalogue .venv/bin/python bench/catalogue.py
 keep tokenise .venv/bin/python bench/tokenise.py
 keep render .venv/bin/python bench/render.py --json
 keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --seed 500 --motions "$motions"

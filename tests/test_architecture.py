@@ -31,19 +31,20 @@ ROW_OF = {unit: number for number, row in enumerate(ROWS) for unit in row}
 # library -> the places (files or rooms) that may import it
 HOMES = {
     "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/comotion.py"),
-    "onnx": ("training/export.py",),
+    "onnx": ("training/graph.py",),
     "onnxruntime": ("model/runtime.py",),
     "av": ("pose/video.py", "benchmark/render.py"),
     "cv2": ("pose/", "benchmark/"),
     "ai_edge_litert": ("pose/", "benchmark/"),
     "click": ("cli/",),
     "tqdm": ("cli/",),
+    "numba": ("index/",),
     "sqlalchemy": ("catalogue/",),
     "fastapi": ("server/",),
     "uvicorn": ("server/", "cli/"),
     "ray": ("cluster/",),
 }
-HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "scipy", "sqlalchemy")
+HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy")
 PATIENCE_SECONDS = 0.5
 
 

@@ -271,7 +271,7 @@ def cut_short(path: Path) -> None:
     [
         (garbage, "is not a catalogue, or it is damaged"),
         (foreign, "is a database, but not a dancematch catalogue"),
-        (newer, "has catalogue version 99, this dancematch reads 1; upgrade it"),
+        (newer, "has catalogue version 99, this dancematch reads up to 2; upgrade dancematch"),
         (cut_short, "damaged"),
         (Path.mkdir, "cannot be used"),
     ],
@@ -390,7 +390,7 @@ def test_two_processes_may_add_at_once(path):
 def test_readers_go_on_while_somebody_writes(path, store):
     """A writer in the middle of its work keeps nobody from opening and reading what was there before."""
     put(store, "before")
-    with store._transaction("BEGIN IMMEDIATE") as writing:
+    with store.transaction("BEGIN IMMEDIATE") as writing:
         writing.exec_driver_sql("UPDATE dances SET label = 'half done'")
         reader = Store(path, MODEL, create=False)
         (known,) = reader.dances()

@@ -221,11 +221,11 @@ def halting(stage_here):
             print("halted", flush=True)
             time.sleep(60)
 
-def write(words, original=store._words_row):
+def write(words, original=store.words_row):
     halting("writing")
     return original(words)
 
-store._words_row = write
+store.words_row = write
 retokenise(path, load_model(model), on_progress=lambda _share: halting("making"))
 halting("done")
 """

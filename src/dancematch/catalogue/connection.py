@@ -1,6 +1,7 @@
 """The way to a database: by a file's path or a URL, and how SQLite is to behave."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -38,6 +39,32 @@ def _file_url(path: Path) -> sa.URL:
         only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
         return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=only_read)
     return sa.URL.create("sqlite", database=str(path))
+
+
+def is_read_only(url: sa.URL) -> bool:
+    """Whether a catalogue was opened for reading alone."""
+    return url.query.get("mode") == "ro"
+
+
+def integrity(connection: sa.Connection) -> list[str]:
+    """What the database itself finds wrong with its files; nothing where it has no such check."""
+    if connection.dialect.name != "sqlite":
+        return []
+    found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(20)")]
+    return [] if found == ["ok"] else found
+
+
+def bytes_on_disk(connection: sa.Connection, tables: Iterable[str]) -> int | None:
+    """The room that the tables take, SQLite's log included; None where that cannot be known."""
+    engine = connection.engine
+    if engine.dialect.name == "sqlite":
+        file = Path(shown(engine.url))
+        beside = (file.with_name(file.name + ending) for ending in ("", "-wal", "-shm"))
+        return sum(path.stat().st_size for path in beside if path.exists())
+    if engine.dialect.name == "postgresql":
+        sizes = sa.select(*(sa.func.pg_total_relation_size(name) for name in tables))
+        return sum(connection.execute(sizes).one())
+    return None
 
 
 def shown(url: sa.URL) -> str:

@@ -2,6 +2,14 @@
 
 A dance has tracks, one a dancer; a track has words and, if kept, the skeletons they were
 made from. Everything else (search arrays) is derived from these and can be thrown away.
+
+Whoever keeps such arrays asks what has changed since they were made. A track carries the
+generation at which it became what it is, and the table `removals` says which tracks went,
+or are no longer what they were, at which generation; by their keys alone, so that nothing
+of a removed dance is left. What changed since a generation is therefore: first take out
+the tracks of the later removals, then put in the tracks of a later generation.
+
+A change of these tables needs a new version and a step in migrations.py.
 """
 
 from sqlalchemy import (
@@ -16,14 +24,15 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = 1
+VERSION = 2
 
 metadata = MetaData()
 
 facts = Table(
     "facts",
     metadata,
-    Column("name", String, primary_key=True),  # version, model_id, generation
+    # version, model_id, generation, and log_start: the generation from which on `removals` is complete
+    Column("name", String, primary_key=True),
     Column("value", String, nullable=False),
 )
 
@@ -32,8 +41,8 @@ dances = Table(
     metadata,
     Column("key", Integer, primary_key=True),
     Column("dance_id", String, nullable=False, unique=True),
-    Column("label", String),
-    Column("bank", String),
+    Column("label", String, index=True),
+    Column("bank", String, index=True),
     Column("source", String, nullable=False),  # the file's own name, without its folder
     Column("content_hash", String, nullable=False, unique=True),
     Column("seconds", Float, nullable=False),
@@ -56,5 +65,25 @@ tracks = Table(
     Column("fps", Float),
     Column("joints", LargeBinary),  # float16 little-endian [frames, 15, 3] metres: 2 mm at 4 m
     Column("joint_visibility", LargeBinary),  # uint8 [frames, 15]
+    # Both NULL: nobody has looked. A strength alone: looked, and found no period.
+    Column("period_seconds", Float),
+    Column("period_strength", Float),
+    Column("generation", Integer, nullable=False, server_default="0", index=True),
     UniqueConstraint("dance", "dancer"),
+)
+
+exclusions = Table(  # stretches of a dance that are never to match
+    "exclusions",
+    metadata,
+    Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), primary_key=True),
+    Column("start", Float, primary_key=True),  # seconds on the clock of the dance
+    Column("end", Float, primary_key=True),
+    Column("reason", String),
+)
+
+removals = Table(
+    "removals",
+    metadata,
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("track", Integer, primary_key=True, autoincrement=False),
 )

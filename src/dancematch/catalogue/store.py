@@ -1,22 +1,23 @@
 """Where fingerprints live: one SQLite file, or any database SQLAlchemy reaches by URL.
 
-Each dance is added or removed in one transaction: kill -9 at any moment loses at most
-the dance being added. Several processes may read while one writes.
+Each dance, or batch of dances, is added or removed in one transaction: kill -9 at any
+moment loses at most what is being added. Several processes may read while one writes.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
-import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
+from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue.connection import connect, shown
-from dancematch.catalogue.schema import VERSION, dances, facts, metadata, tracks
+from dancematch.catalogue import changes
+from dancematch.catalogue.database import WRITE, Database
+from dancematch.catalogue.records import Changes, Dance, Exclusion, KnownTrack, NewWords, StoredTrack
+from dancematch.catalogue.rows import fingerprint_of, motion_of, track_row, words_row
+from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -24,218 +25,178 @@ from dancematch.errors import (
     ModelMismatchError,
     UnknownDanceError,
 )
-from dancematch.skeletons import BODY15
-from dancematch.types import Fingerprint, FloatArray, Motion
+from dancematch.types import Fingerprint, Motion, Span
 
-# A writer takes its turn at the start: two that both read first could never both go on.
-_WRITE = "BEGIN IMMEDIATE"
+__all__ = ["Changes", "Dance", "Exclusion", "KnownTrack", "NewWords", "Store", "StoredTrack"]
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
-class Dance:
-    """What the catalogue says of a dance it knows."""
-
-    dance_id: str
-    source: str
-    content_hash: str
-    seconds: float
-    label: str | None = None
-    bank: str | None = None
-    added: str = ""
-    dancers: int = 0
+_ASKED_AT_ONCE = 500  # names in one statement: databases take only so many
+_WORDS = [column for column in tracks.c if column.name not in ("joints", "joint_visibility")]
 
 
-@dataclass(frozen=True)
-class StoredTrack:
-    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept."""
-
-    fingerprint: Fingerprint
-    motion: Motion | None = None
-
-
-@dataclass(frozen=True)
-class NewWords:
-    """The words that one dancer of a dance is to have from now on."""
-
-    dance_id: str
-    dancer: int
-    fingerprint: Fingerprint
-
-
-class Store:
-    """The tables of one catalogue, opened for one model's words."""
-
-    def __init__(self, where: str | Path, model_id: str | None, *, create: bool = True) -> None:
-        """Open the catalogue at a file's path or a database URL; `create` it if it is not there.
-
-        Without a `model_id` it must be there, and is opened for whatever model's words it holds.
-        """
-        self.model_id = model_id or ""
-        create = create and model_id is not None
-        self._engine = connect(str(where))
-        self.where = shown(self._engine.url)
-        is_file = self._engine.dialect.name == "sqlite"
-        if is_file and not create and not Path(self.where).is_file():
-            raise self._absent()
-        try:
-            self._prepare(create)
-        except BaseException:
-            self.close()
-            raise
-
-    def _absent(self) -> CatalogueError:
-        return CatalogueError(f"there is no catalogue at {self.where}; 'dancematch add' makes one")
-
-    def _prepare(self, create: bool) -> None:
-        """Make the tables in an empty database; in any other, check that they are ours."""
-        with self._transaction() as connection:  # whoever only reads need not wait for a writer
-            empty = not sa.inspect(connection).get_table_names()
-        if empty and not create:
-            raise self._absent()
-        if empty:
-            self._pragma("journal_mode=WAL")  # kept in the file: readers go on while one process writes
-        with self._transaction(_WRITE if empty else "BEGIN") as connection:
-            existing = set(sa.inspect(connection).get_table_names())
-            if not existing:
-                self._make_tables(connection)
-            elif not existing >= set(metadata.tables):
-                raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
-            self._check(connection)
-
-    def _make_tables(self, connection: sa.Connection) -> None:
-        metadata.create_all(connection)
-        initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0"}
-        connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
-
-    def _check(self, connection: sa.Connection) -> None:
-        version = self._fact(connection, "version")
-        if version != str(VERSION):
-            raise CatalogueError(
-                f"{self.where} has catalogue version {version}, this dancematch reads {VERSION}; upgrade it"
-            )
-        self.model_id = self.model_id or self._fact(connection, "model_id")
-        self._require_our_model(connection)
-
-    def _require_our_model(self, connection: sa.Connection) -> None:
-        """Refuse to go on with words of another model, which somebody may have made since we opened."""
-        stored = self._fact(connection, "model_id")
-        if stored != self.model_id:
-            raise ModelMismatchError(
-                f"{self.where} holds words of the model {stored}, not of {self.model_id}; open it with that "
-                f"model, or make its words anew with this one: dancematch retokenise {self.where}"
-            )
-
-    @contextmanager
-    def _transaction(self, begin: str = "BEGIN") -> Iterator[sa.Connection]:
-        """One all-or-nothing piece of work; the database's complaints become ours.
-
-        `begin` is how SQLite is to start it; other databases need no telling.
-        """
-        try:
-            with self._engine.execution_options(begin=begin).begin() as connection:
-                yield connection
-        except IntegrityError:
-            raise
-        except OperationalError as error:
-            raise CatalogueError(f"the catalogue {self.where} cannot be used: {_reason(error)}") from None
-        except DatabaseError as error:
-            raise CatalogueError(
-                f"{self.where} is not a catalogue, or it is damaged: {_reason(error)}"
-            ) from None
-
-    @staticmethod
-    def _fact(connection: sa.Connection, name: str) -> str:
-        value = connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
-        return str(value)
-
-    @property
-    def generation(self) -> int:
-        """Counts the changes: what was derived at another generation is out of date."""
-        with self._transaction() as connection:
-            return int(self._fact(connection, "generation"))
-
-    @staticmethod
-    def _next_generation(connection: sa.Connection) -> None:
-        # Counted by the database itself: two writers who each read first might count as one.
-        number = sa.cast(sa.cast(facts.c.value, sa.Integer) + 1, sa.String)
-        connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=number))
+class Store(Database):
+    """The dances of one catalogue, opened for one model's words."""
 
     def find_content(self, content_hash: str) -> str | None:
         """The dance that was made from this very content, if it is here."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return connection.execute(
                 sa.select(dances.c.dance_id).where(dances.c.content_hash == content_hash)
             ).scalar()
 
     def has(self, dance_id: str) -> bool:
         """Whether a dance of that name is here."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             found = connection.execute(sa.select(dances.c.key).where(dances.c.dance_id == dance_id)).first()
         return found is not None
 
     def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
         """Keep a dance of one dancer or more; its name and its content must be new."""
-        if not recorded:
-            raise InputError(f"{dance.dance_id!r} was not added: it has no dancer")
-        if any(track.fingerprint.model_id != self.model_id for track in recorded):
-            raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
-        row = {
-            "dance_id": dance.dance_id, "label": dance.label, "bank": dance.bank, "source": dance.source,
-            "content_hash": dance.content_hash, "seconds": dance.seconds,
-            "added": datetime.now(UTC).isoformat(timespec="seconds"),
-        }  # fmt: skip
+        self.add_many([(dance, recorded)])
+
+    def add_many(
+        self, batch: Sequence[tuple[Dance, Sequence[StoredTrack]]], excluded: Iterable[Exclusion] = ()
+    ) -> None:
+        """Keep many dances, and stretches of them that are not to match: all of it at once or nothing."""
+        for dance, recorded in batch:
+            if not recorded:
+                raise InputError(f"{dance.dance_id!r} was not added: it has no dancer")
+            if any(track.fingerprint.model_id != self.model_id for track in recorded):
+                raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
+        if not batch:
+            return
         try:
-            with self._transaction(_WRITE) as connection:
-                self._next_generation(connection)  # first: from here on nobody else writes, in any database
-                self._require_our_model(connection)
-                key = connection.execute(sa.insert(dances).values(row).returning(dances.c.key)).scalar_one()
-                numbered = enumerate(recorded, start=1)
-                connection.execute(sa.insert(tracks), [_track_row(key, n, track) for n, track in numbered])
+            with self.transaction(WRITE) as connection:
+                generation = self.next_generation(connection)
+                self.require_ours(connection)
+                insert = sa.insert(dances).returning(dances.c.dance_id, dances.c.key)
+                rows = [_dance_row(dance) for dance, _ in batch]
+                keys = {row.dance_id: row.key for row in connection.execute(insert, rows)}
+                connection.execute(
+                    sa.insert(tracks),
+                    [
+                        track_row(keys[dance.dance_id], place, track) | {"generation": generation}
+                        for dance, recorded in batch
+                        for place, track in enumerate(recorded, start=1)
+                    ],
+                )
+                for stretch in excluded:
+                    _insert_exclusion(connection, keys[stretch.dance_id], stretch)
         except IntegrityError:
             raise DanceExistsError(
-                f"{self.where} already has a dance named {dance.dance_id!r}, or this very content; "
+                f"{self.where} already has a dance named {self._taken(batch)!r}, or this very content; "
                 f"choose another name or remove it first"
             ) from None
 
+    def _taken(self, batch: Sequence[tuple[Dance, Sequence[StoredTrack]]]) -> str:
+        """The first dance of a batch that was refused whose name or content is there before it."""
+        named: set[str] = set()
+        contents: set[str] = set()
+        for dance, _ in batch:
+            twice = dance.dance_id in named or dance.content_hash in contents
+            if twice or self.has(dance.dance_id) or self.find_content(dance.content_hash):
+                return dance.dance_id
+            named.add(dance.dance_id)
+            contents.add(dance.content_hash)
+        return batch[0][0].dance_id  # whoever was there is gone again
+
     def remove(self, dance_id: str) -> None:
         """Forget a dance: its words and skeletons go with it."""
-        with self._transaction(_WRITE) as connection:
-            gone = connection.execute(sa.delete(dances).where(dances.c.dance_id == dance_id)).rowcount
-            if not gone:
-                raise UnknownDanceError(f"{self.where} has no dance named {dance_id!r}")
-            self._next_generation(connection)
+        self.remove_many([dance_id])
+
+    def remove_many(self, dance_ids: Iterable[str]) -> None:
+        """Forget dances, all of them or, if one is unknown, none."""
+        with self.transaction(WRITE) as connection:
+            generation = self.next_generation(connection)
+            keys = self._keys(connection, dance_ids)
+            unknown = [name for name, key in keys.items() if key is None]
+            if unknown:
+                raise UnknownDanceError(
+                    f"{self.where} has no dance named {unknown[0]!r}; nothing was removed"
+                )
+            for some in _in_parts(keys.values()):
+                changes.note_removed(self, connection, tracks.c.dance.in_(some), generation)
+                connection.execute(sa.delete(dances).where(dances.c.key.in_(some)))
         self._empty_the_log()
+
+    @staticmethod
+    def _keys(connection: sa.Connection, dance_ids: Iterable[str]) -> dict[str, int | None]:
+        """The keys of dances by their names; None for one that is not here."""
+        keys: dict[str, int | None] = dict.fromkeys(dance_ids)
+        for some in _in_parts(list(keys)):
+            query = sa.select(dances.c.dance_id, dances.c.key).where(dances.c.dance_id.in_(some))
+            keys |= {row.dance_id: row.key for row in connection.execute(query)}
+        return keys
 
     def _empty_the_log(self) -> None:
         """Let no removed dance live on in the log beside the file, where it stands as it was added."""
         # The dance is gone whether or not this succeeds; the last one to close empties the log too.
         with suppress(CatalogueError):
-            self._pragma("wal_checkpoint(TRUNCATE)")
+            self.pragma("wal_checkpoint(TRUNCATE)")
 
-    def _pragma(self, setting: str) -> None:
-        """Tell SQLite something that cannot be said within a transaction; no other database has it."""
-        if self._engine.dialect.name == "sqlite":
-            with self._transaction(begin="") as connection:
-                connection.exec_driver_sql(f"PRAGMA {setting}")
-
-    def dances(self) -> list[Dance]:
-        """Every dance, by name."""
+    def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
+        """Every dance, or those of a label or bank, by name."""
         dancers = sa.func.count(tracks.c.key).label("dancers")
+        first = [
+            sa.func.max(sa.case((tracks.c.dancer == 1, column))).label(column.name)
+            for column in (tracks.c.period_seconds, tracks.c.period_strength)
+        ]
         wanted = [column for column in dances.c if column.name != "key"]
-        query = sa.select(*wanted, dancers).join(tracks).group_by(dances.c.key).order_by(dances.c.dance_id)
-        with self._transaction() as connection:
-            return [Dance(**row) for row in connection.execute(query).mappings()]
+        query = sa.select(*wanted, dancers, *first).join(tracks).group_by(dances.c.key)
+        with self.transaction() as connection:
+            rows = connection.execute(query.where(*_chosen(label, bank))).mappings().all()
+        # Sorted here: databases differ in what comes after what.
+        return sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
 
-    def fingerprints(self) -> list[tuple[str, Fingerprint]]:
-        """Every track's words with the name of their dance, in order of name and dancer."""
-        wanted = [column for column in tracks.c if column.name not in ("joints", "joint_visibility")]
-        query = (
-            sa.select(dances.c.dance_id, *wanted).join(dances).order_by(dances.c.dance_id, tracks.c.dancer)
-        )
-        with self._transaction() as connection:
-            rows = connection.execute(query).mappings().all()
-            self._require_our_model(connection)  # afterwards: what is asked before may change in between
-        return [(row["dance_id"], self._fingerprint(row)) for row in rows]
+    def fingerprints(
+        self, *, label: str | None = None, bank: str | None = None
+    ) -> list[tuple[str, Fingerprint]]:
+        """Every track's words with the name of their dance, in order of name and dancer.
+
+        Only dances of a label or bank if one is given; words of excluded stretches are unseen.
+        """
+        return [
+            (known.dance_id, known.fingerprint) for known in self.everything(label=label, bank=bank).added
+        ]
+
+    def everything(self, *, label: str | None = None, bank: str | None = None) -> Changes:
+        """All tracks, in order of name and dancer, and the generation to ask for changes from."""
+        with self.transaction() as connection:
+            now = int(self.fact(connection, "generation"))
+            added = self._known(connection, tracks.c.generation <= now, *_chosen(label, bank))
+        return Changes(now, (), added)
+
+    def changes(self, since: int) -> Changes | None:
+        """What came and went since a generation; None if that is too long ago, or never was.
+
+        Whoever gets None starts anew with `everything`.
+        """
+        with self.transaction() as connection:
+            now = int(self.fact(connection, "generation"))
+            removed = changes.removed_since(self, connection, since, now)
+            if removed is None:
+                return None
+            added = self._known(connection, tracks.c.generation > since, tracks.c.generation <= now)
+        return Changes(now, removed, added)
+
+    def _known(self, connection: sa.Connection, *which: sa.ColumnElement[bool]) -> tuple[KnownTrack, ...]:
+        query = sa.select(dances.c.dance_id, dances.c.label, dances.c.bank, *_WORDS).join(dances)
+        rows = connection.execute(query.where(*which)).mappings().all()
+        excluded: dict[int, list[Span]] = {}
+        for row in connection.execute(sa.select(exclusions)).mappings():
+            excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
+        self.require_ours(connection)  # afterwards: what is asked before may change in between
+        rows = sorted(rows, key=lambda row: (row["dance_id"], row["dancer"]))
+        return tuple(self._known_track(row, excluded.get(row["dance"], ())) for row in rows)
+
+    def _known_track(self, row: sa.RowMapping, excluded: Sequence[Span]) -> KnownTrack:
+        try:
+            words = fingerprint_of(row, self.model_id, excluded)
+        except (ValueError, TypeError, InputError):
+            raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
+        names = ("key", "dance_id", "dancer", "label", "bank", "period_seconds", "period_strength")
+        return KnownTrack(fingerprint=words, **{name: row[name] for name in names})
 
     def replace_words(self, model_id: str, made: Sequence[NewWords], *, generation: int) -> None:
         """Make this a catalogue of another model's words, all of them at once or none.
@@ -245,25 +206,81 @@ class Store:
         """
         if any(words.fingerprint.model_id != model_id for words in made):
             raise ModelMismatchError(f"only words of the model {model_id} were expected")
-        with self._transaction(_WRITE) as connection:
-            self._next_generation(connection)
-            if self._fact(connection, "generation") != str(generation + 1):
+        with self.transaction(WRITE) as connection:
+            now = self.next_generation(connection)
+            if now != generation + 1:
                 raise CatalogueError(
                     f"{self.where} was changed while its words were made anew; nothing is replaced, try again"
                 )
-            query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
-            keys = {(name, dancer): key for name, dancer, key in connection.execute(query)}
+            keys = self._track_keys(connection)
             for words in made:
                 key = keys.pop((words.dance_id, words.dancer))
-                row = _words_row(words.fingerprint)
+                row = words_row(words.fingerprint) | _period_row(words)
                 connection.execute(sa.update(tracks).where(tracks.c.key == key).values(row))
             for key in keys.values():
                 connection.execute(sa.delete(tracks).where(tracks.c.key == key))
             danced = sa.select(tracks.c.dance)
             connection.execute(sa.delete(dances).where(dances.c.key.not_in(danced)))
-            connection.execute(sa.update(facts).where(facts.c.name == "model_id").values(value=model_id))
+            self.set_fact(connection, "model_id", model_id)
+            changes.begin_anew(self, connection, now)
         self.model_id = model_id
         self._empty_the_log()
+
+    @staticmethod
+    def _track_keys(connection: sa.Connection) -> dict[tuple[str, int], int]:
+        query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
+        return {(name, dancer): key for name, dancer, key in connection.execute(query)}
+
+    def set_periods(self, found: Iterable[tuple[int, float | None, float]]) -> None:
+        """Note of tracks, by their keys, the period (None if there is none) and how strong it is."""
+        with self.transaction(WRITE) as connection:
+            generation = self.next_generation(connection)
+            for key, seconds, strength in found:
+                chosen = tracks.c.key == key
+                values = {"period_seconds": seconds, "period_strength": strength}
+                connection.execute(sa.update(tracks).where(chosen).values(values))
+                changes.note_changed(self, connection, chosen, generation)
+
+    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> None:
+        """Never again match this stretch of a dance; said twice, the later reason holds."""
+        with self.transaction(WRITE) as connection:
+            generation = self.next_generation(connection)
+            key = self._key(connection, dance_id)
+            seconds = connection.execute(sa.select(dances.c.seconds).where(dances.c.key == key)).scalar_one()
+            if span.start >= seconds:
+                raise InputError(
+                    f"a stretch from {span.start:.1f} s on is not in {dance_id!r}, it lasts {seconds:.1f} s"
+                )
+            same = (exclusions.c.dance == key, exclusions.c.start == span.start, exclusions.c.end == span.end)
+            connection.execute(sa.delete(exclusions).where(*same))
+            _insert_exclusion(connection, key, Exclusion(dance_id, span.start, span.end, reason))
+            changes.note_changed(self, connection, tracks.c.dance == key, generation)
+
+    def clear_exclusions(self, dance_id: str) -> int:
+        """Let all of a dance match again; how many stretches had been excluded."""
+        with self.transaction(WRITE) as connection:
+            generation = self.next_generation(connection)
+            key = self._key(connection, dance_id)
+            cleared = connection.execute(sa.delete(exclusions).where(exclusions.c.dance == key)).rowcount
+            if cleared:
+                changes.note_changed(self, connection, tracks.c.dance == key, generation)
+        return cleared
+
+    def exclusions(self, dance_id: str | None = None) -> list[Exclusion]:
+        """The stretches, of one dance or all, that are never to match, by name and time."""
+        wanted = (exclusions.c.start, exclusions.c.end, exclusions.c.reason)
+        query = sa.select(dances.c.dance_id, *wanted).select_from(exclusions.join(dances))
+        with self.transaction() as connection:
+            if dance_id is not None:
+                query = query.where(dances.c.key == self._key(connection, dance_id))
+            rows = connection.execute(query).mappings().all()
+        return sorted((Exclusion(**row) for row in rows), key=lambda e: (e.dance_id, e.start, e.end))
+
+    def _key(self, connection: sa.Connection, dance_id: str) -> int:
+        key = self._keys(connection, [dance_id])[dance_id]
+        if key is None:
+            raise UnknownDanceError(f"{self.where} has no dance named {dance_id!r}")
+        return key
 
     def motions(self, dance_id: str) -> list[Motion]:
         """The skeletons of a dance, a dancer each; empty if they were not kept."""
@@ -272,64 +289,39 @@ class Store:
     def dancers(self, dance_id: str) -> dict[int, Motion | None]:
         """Every dancer's skeletons by the dancer's number; None if they were not kept."""
         query = sa.select(tracks).join(dances).where(dances.c.dance_id == dance_id).order_by(tracks.c.dancer)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         try:
-            return {row["dancer"]: None if row["joints"] is None else _motion(row) for row in rows}
+            return {row["dancer"]: motion_of(row) for row in rows}
         except (ValueError, TypeError, InputError):
             raise CatalogueError(f"{self.where}: the skeletons of {dance_id!r} are damaged") from None
 
-    def _fingerprint(self, row: Any) -> Fingerprint:
-        shape = (-1, row["channels"])
-        try:
-            words = np.frombuffer(row["words"], dtype="<u2").reshape(shape)
-            visibility = _unpacked(row["visibility"], shape)
-            return Fingerprint(
-                words, row["vocabulary"], row["seconds_per_word"], self.model_id, row["start"], visibility
-            )
-        except (ValueError, TypeError, InputError):
-            raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
 
-    def close(self) -> None:
-        """Let go of the database."""
-        self._engine.dispose()
+def _in_parts(items: Iterable[T]) -> Iterator[list[T]]:
+    """The items, so many at a time as one statement may name."""
+    left = iter(items)
+    while some := list(islice(left, _ASKED_AT_ONCE)):
+        yield some
 
 
-def _words_row(fingerprint: Fingerprint) -> dict[str, object]:
-    return {
-        "start": fingerprint.start,
-        "seconds_per_word": fingerprint.seconds_per_word,
-        "channels": fingerprint.words.shape[1],
-        "vocabulary": fingerprint.vocabulary,
-        "words": fingerprint.words.astype("<u2").tobytes(),
-        "visibility": _packed(fingerprint.visibility),
-    }
+def _chosen(label: str | None, bank: str | None) -> Iterator[sa.ColumnElement[bool]]:
+    """The conditions of a search by label or bank."""
+    if label is not None:
+        yield dances.c.label == label
+    if bank is not None:
+        yield dances.c.bank == bank
 
 
-def _track_row(dance_key: int, dancer: int, track: StoredTrack) -> dict[str, object]:
-    return {
-        "dance": dance_key,
-        "dancer": dancer,
-        **_words_row(track.fingerprint),
-        "fps": track.motion and track.motion.fps,
-        "joints": track.motion and track.motion.joints.astype("<f2").tobytes(),
-        "joint_visibility": track.motion and _packed(track.motion.visibility),
-    }
+def _dance_row(dance: Dance) -> dict[str, Any]:
+    names = ("dance_id", "label", "bank", "source", "content_hash", "seconds")
+    added = dance.added or datetime.now(UTC).isoformat(timespec="seconds")
+    return {name: getattr(dance, name) for name in names} | {"added": added}
 
 
-def _packed(visibility: FloatArray) -> bytes:
-    return np.round(visibility * 255).astype(np.uint8).tobytes()
+def _insert_exclusion(connection: sa.Connection, key: int, stretch: Exclusion) -> None:
+    row = {"dance": key, "start": stretch.start, "end": stretch.end, "reason": stretch.reason}
+    connection.execute(sa.insert(exclusions).values(row))
 
 
-def _unpacked(visibility: bytes, shape: tuple[int, ...]) -> FloatArray:
-    return (np.frombuffer(visibility, dtype=np.uint8) / np.float32(255)).astype(np.float32).reshape(shape)
-
-
-def _motion(row: Any) -> Motion:
-    joints = np.frombuffer(row["joints"], dtype="<f2").reshape(-1, len(BODY15.joints), 3)
-    visibility = _unpacked(row["joint_visibility"], joints.shape[:2])
-    return Motion(joints.astype(np.float32), row["fps"], BODY15, visibility, row["start"])
-
-
-def _reason(error: DatabaseError) -> str:
-    return str(error.orig).strip().splitlines()[0]
+def _period_row(words: NewWords) -> dict[str, float | None]:
+    return {"period_seconds": words.period_seconds, "period_strength": words.period_strength}

@@ -1,12 +1,14 @@
 """A catalogue of known dances that takes and finds whole files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from dancematch.catalogue.stats import Stats, stats_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import LIMIT, Engine, Query
@@ -21,7 +23,7 @@ from dancematch.pipeline.extract import (
 )
 from dancematch.pipeline.words import nobody_in, put_into_words
 from dancematch.pose import default_estimator
-from dancematch.types import Fingerprint, Match, Motion
+from dancematch.types import Fingerprint, Match, Motion, Span
 
 
 @dataclass(frozen=True)
@@ -227,9 +229,9 @@ class Catalogue:
             self._engine = (generation, engine)
         return self._engine[1]
 
-    def dances(self) -> list[Dance]:
-        """What is known, by name."""
-        return self._store.dances()
+    def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
+        """What is known, or what of it has this label or is of this bank, by name."""
+        return self._store.dances(label=label, bank=bank)
 
     def fingerprints(self) -> list[tuple[str, Fingerprint]]:
         """Every dancer's words with the name of the dance, in order of name and dancer."""
@@ -242,6 +244,22 @@ class Catalogue:
     def remove(self, dance_id: str) -> None:
         """Forget a dance."""
         self._store.remove(dance_id)
+
+    def remove_many(self, dance_ids: Iterable[str]) -> None:
+        """Forget dances, all of them or, if one is unknown, none."""
+        self._store.remove_many(dance_ids)
+
+    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> None:
+        """Never again match this stretch of a dance."""
+        self._store.exclude(dance_id, span, reason)
+
+    def stats(self) -> Stats:
+        """What is known, in numbers."""
+        return stats_of(self._store)
+
+    def verify(self) -> list[Problem]:
+        """Everything that is wrong with the catalogue; nothing if all is well."""
+        return list(problems_of(self._store))
 
     def close(self) -> None:
         """Let go of the database."""

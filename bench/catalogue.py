@@ -1,0 +1,88 @@
+"""How many fingerprints a second a catalogue takes, and how fast it says what changed.
+
+    python bench/catalogue.py [--dances 10000] [--batch 2000]
+
+Synthetic fingerprints of 100 steps and 14 channels into a SQLite file. `add_many` adds a batch in a
+transaction; its peer, in the same run and on the same disk, is a transaction a dance. `changes` reads
+what one more dance changed; its peer is reading everything anew. Wall-clock time, for the disk is part
+of it. One JSON object a figure.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.types import Fingerprint
+
+STEPS, CHANNELS, VOCABULARY = 100, 14, 256
+
+
+def fingerprints(count: int, seed: int) -> list[tuple[Dance, list[StoredTrack]]]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        words = rng.integers(VOCABULARY, size=(STEPS, CHANNELS), dtype=np.uint16)
+        track = StoredTrack(Fingerprint(words, VOCABULARY, 4 / 30, "bench"))
+        made.append((Dance(f"{seed}-{number}", "bench", f"{seed}-{number}", 13.3), [track]))
+    return made
+
+
+def seconds_of(work) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def adding(store: Store, dances: int, batch: int, seed: int) -> dict:
+    many = fingerprints(dances, seed)
+    few = fingerprints(min(200, dances), seed + 1)
+    one_by_one = seconds_of(lambda: [store.add(*one) for one in few]) / len(few)
+    parts = [many[first : first + batch] for first in range(0, dances, batch)]
+    together = seconds_of(lambda: [store.add_many(part) for part in parts]) / dances
+    return {
+        "bench": "catalogue add",
+        "dances": dances,
+        "batch": batch,
+        "a_second": round(1 / together),
+        "a_second_one_transaction_each": round(1 / one_by_one),
+        "times_faster": round(one_by_one / together, 1),
+        "seed": seed,
+    }
+
+
+def following(store: Store, seed: int) -> dict:
+    everything = store.everything()
+    store.add_many(fingerprints(1, seed + 2))
+    store.remove(everything.added[0].dance_id)
+    anew = seconds_of(store.everything)
+    changed = min(seconds_of(lambda: store.changes(everything.generation)) for _ in range(5))
+    return {
+        "bench": "catalogue changes",
+        "dances": len(everything.added),
+        "changes_ms": round(1000 * changed, 2),
+        "everything_ms": round(1000 * anew, 1),
+        "times_faster": round(anew / changed),
+        "seed": seed,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dances", type=int, default=10_000)
+    parser.add_argument("--batch", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "dances.db", "bench")
+        print(json.dumps(adding(store, options.dances, options.batch, options.seed)), flush=True)
+        print(json.dumps(following(store, options.seed)), flush=True)
+        store.close()
+
+
+if __name__ == "__main__":
+    main()

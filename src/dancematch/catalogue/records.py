@@ -1,0 +1,82 @@
+"""What goes into a catalogue and comes out of it."""
+
+from dataclasses import dataclass
+
+from dancematch.types import Fingerprint, Motion, Span
+
+
+@dataclass(frozen=True)
+class Dance:
+    """What the catalogue says of a dance it knows."""
+
+    dance_id: str
+    source: str
+    content_hash: str
+    seconds: float
+    label: str | None = None
+    bank: str | None = None
+    added: str = ""  # UTC, ISO 8601; the moment of adding if it is not given
+    dancers: int = 0
+    period_seconds: float | None = None  # of the most prominent dancer, if the dance repeats itself
+    period_strength: float | None = None
+
+
+@dataclass(frozen=True)
+class StoredTrack:
+    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept.
+
+    A strength without a period says that no period was found; neither, that nobody has looked.
+    """
+
+    fingerprint: Fingerprint
+    motion: Motion | None = None
+    period_seconds: float | None = None
+    period_strength: float | None = None
+    dancer: int | None = None  # the number; that of the place in the list if it is not given
+
+
+@dataclass(frozen=True)
+class NewWords:
+    """The words that one dancer of a dance is to have from now on."""
+
+    dance_id: str
+    dancer: int
+    fingerprint: Fingerprint
+    period_seconds: float | None = None
+    period_strength: float | None = None
+
+
+@dataclass(frozen=True)
+class KnownTrack:
+    """One dancer of a known dance, as a search wants it; words of excluded stretches are unseen."""
+
+    key: int  # what `Changes.removed` calls it
+    dance_id: str
+    dancer: int
+    fingerprint: Fingerprint
+    label: str | None = None
+    bank: str | None = None
+    period_seconds: float | None = None
+    period_strength: float | None = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How to bring what was derived from a catalogue up to date: take out, then put in."""
+
+    generation: int  # the one that it is up to date with afterwards
+    removed: tuple[int, ...]  # keys; some may have come and gone in between and never been known
+    added: tuple[KnownTrack, ...]
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A stretch of a dance that is never to match."""
+
+    dance_id: str
+    start: float
+    end: float
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        Span(self.start, self.end)

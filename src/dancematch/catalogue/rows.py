@@ -1,0 +1,85 @@
+"""The nouns as rows of the tables, and back: how words and skeletons are packed into bytes."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from dancematch.catalogue.records import StoredTrack
+from dancematch.skeletons import BODY15
+from dancematch.types import Fingerprint, FloatArray, Motion, Span
+
+_ROUNDING = 1e-6  # words
+
+
+class Row(Protocol):
+    """A row of `tracks`, or what looks like one: values by the name of their column."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
+    """The columns that hold a fingerprint."""
+    return {
+        "start": fingerprint.start,
+        "seconds_per_word": fingerprint.seconds_per_word,
+        "channels": fingerprint.words.shape[1],
+        "vocabulary": fingerprint.vocabulary,
+        "words": fingerprint.words.astype("<u2").tobytes(),
+        "visibility": _packed(fingerprint.visibility),
+    }
+
+
+def track_row(dance_key: int, place: int, track: StoredTrack) -> dict[str, Any]:
+    """The columns that hold one dancer."""
+    return {
+        "dance": dance_key,
+        "dancer": track.dancer or place,
+        **words_row(track.fingerprint),
+        "fps": track.motion and track.motion.fps,
+        "joints": track.motion and track.motion.joints.astype("<f2").tobytes(),
+        "joint_visibility": track.motion and _packed(track.motion.visibility),
+        "period_seconds": track.period_seconds,
+        "period_strength": track.period_strength,
+    }
+
+
+def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fingerprint:
+    """The fingerprint in a row of `tracks`; words within the `excluded` stretches are unseen.
+
+    Fails with a ValueError, TypeError or InputError if the row is damaged.
+    """
+    words = np.frombuffer(row["words"], dtype="<u2").reshape(-1, row["channels"])
+    visibility = _unpacked(row["visibility"], words.shape)
+    visibility.flags.writeable = False
+    made = Fingerprint(words, row["vocabulary"], row["seconds_per_word"], model_id, row["start"], visibility)
+    return _with_unseen(made, excluded) if excluded else made
+
+
+def _with_unseen(fingerprint: Fingerprint, excluded: Iterable[Span]) -> Fingerprint:
+    """The same words, those that a stretch touches unseen; a border that rounding moved touches nothing."""
+    visibility = fingerprint.visibility.copy()
+    for span in excluded:
+        first = (span.start - fingerprint.start) / fingerprint.seconds_per_word
+        last = (span.end - fingerprint.start) / fingerprint.seconds_per_word
+        visibility[max(0, math.floor(first + _ROUNDING)) : max(0, math.ceil(last - _ROUNDING))] = 0
+    return replace(fingerprint, visibility=visibility)
+
+
+def motion_of(row: Row) -> Motion | None:
+    """The skeletons in a row of `tracks`, None if they were not kept; fails as `fingerprint_of` does."""
+    if row["joints"] is None:
+        return None
+    joints = np.frombuffer(row["joints"], dtype="<f2").reshape(-1, len(BODY15.joints), 3)
+    visibility = _unpacked(row["joint_visibility"], joints.shape[:2])
+    return Motion(joints.astype(np.float32), row["fps"], BODY15, visibility, row["start"])
+
+
+def _packed(visibility: FloatArray) -> bytes:
+    return np.round(visibility * 255).astype(np.uint8).tobytes()
+
+
+def _unpacked(visibility: bytes, shape: tuple[int, ...]) -> FloatArray:
+    return (np.frombuffer(visibility, dtype=np.uint8) / np.float32(255)).astype(np.float32).reshape(shape)

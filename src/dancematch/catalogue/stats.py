@@ -1,0 +1,65 @@
+"""What a catalogue holds, in numbers."""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from dancematch.catalogue.connection import bytes_on_disk
+from dancematch.catalogue.database import Database
+from dancematch.catalogue.schema import VERSION, dances, exclusions, metadata, tracks
+
+
+@dataclass(frozen=True)
+class Stats:
+    """The counts of one catalogue; dances without a label or bank are counted under ""."""
+
+    model_id: str
+    version: int
+    generation: int
+    dances: int
+    dancers: int
+    with_skeletons: int  # dancers
+    seconds: float  # of dances
+    words: int  # one a step and channel
+    exclusions: int
+    periodic_share: float | None  # of the dancers who were looked at; None if none was
+    by_bank: dict[str, int]
+    by_label: dict[str, int]
+    bytes_on_disk: int | None
+
+
+def stats_of(database: Database) -> Stats:
+    """Count what is there, without reading words or skeletons."""
+    of_tracks = sa.select(
+        sa.func.count(),
+        sa.func.count(tracks.c.joints),
+        sa.func.sum(sa.func.length(tracks.c.words)),
+        sa.func.count(tracks.c.period_seconds),
+        sa.func.count(tracks.c.period_strength),
+    ).select_from(tracks)
+    of_dances = sa.select(sa.func.count(), sa.func.sum(dances.c.seconds)).select_from(dances)
+    with database.transaction() as connection:
+        dancers, skeletons, word_bytes, periodic, looked_at = connection.execute(of_tracks).one()
+        number, seconds = connection.execute(of_dances).one()
+        return Stats(
+            model_id=database.fact(connection, "model_id"),
+            version=VERSION,
+            generation=int(database.fact(connection, "generation")),
+            dances=number,
+            dancers=dancers,
+            with_skeletons=skeletons,
+            seconds=float(seconds or 0),
+            words=int(word_bytes or 0) // 2,
+            exclusions=connection.execute(sa.select(sa.func.count()).select_from(exclusions)).scalar_one(),
+            periodic_share=periodic / looked_at if looked_at else None,
+            by_bank=_counted_by(connection, dances.c.bank),
+            by_label=_counted_by(connection, dances.c.label),
+            bytes_on_disk=bytes_on_disk(connection, metadata.tables),
+        )
+
+
+def _counted_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, int]:
+    """How many dances have each value, the commonest first."""
+    value = sa.func.coalesce(column, "")
+    rows = connection.execute(sa.select(value, sa.func.count()).group_by(value))
+    return dict(sorted(((name, count) for name, count in rows), key=lambda pair: (-pair[1], pair[0])))

@@ -1,0 +1,119 @@
+"""Whether everything in a catalogue is as it should be: read all of it, say what is wrong."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from dancematch.catalogue.connection import integrity
+from dancematch.catalogue.database import Database
+from dancematch.catalogue.rows import fingerprint_of, motion_of
+from dancematch.catalogue.schema import dances, exclusions, removals, tracks
+from dancematch.errors import CatalogueError, InputError
+
+_AT_ONCE = 64  # tracks in memory
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong with a catalogue, and the dance that it is wrong with."""
+
+    problem: str
+    dance_id: str | None = None
+
+
+def problems_of(database: Database) -> Iterator[Problem]:
+    """Everything that is wrong, the database's own files first; nothing if all is well."""
+    try:
+        with database.transaction() as connection:
+            damaged = integrity(connection)
+            yield from (Problem(f"the database is damaged: {line}") for line in damaged)
+            if damaged:
+                return  # nothing that is read from such a file says more
+            yield from _facts(database, connection)
+            yield from _dances(connection)
+            yield from _orphans(connection)
+            yield from _tracks(database, connection)
+            yield from _exclusions(connection)
+    except CatalogueError as error:
+        yield Problem(str(error))
+    except (TypeError, ValueError) as error:  # SQLite keeps any text where a number should be
+        yield Problem(f"a value is not of its column's kind: {error}")
+
+
+def _facts(database: Database, connection: sa.Connection) -> Iterator[Problem]:
+    for name in ("generation", "log_start"):
+        value = database.fact(connection, name)
+        if not value.isdecimal():
+            yield Problem(f"the {name} is {value!r}, not a number")
+            return
+    if not database.fact(connection, "model_id"):
+        yield Problem("no model is named whose words these are")
+    now = int(database.fact(connection, "generation"))
+    if int(database.fact(connection, "log_start")) > now:
+        yield Problem(f"the log of removals starts after generation {now}, which is the latest")
+    for table in (tracks, removals):
+        ahead = sa.select(sa.func.count()).select_from(table).where(table.c.generation > now)
+        count = connection.execute(ahead).scalar_one()
+        if count:
+            yield Problem(f"{count} row(s) of {table.name} are of a later generation than {now}, the latest")
+
+
+def _dances(connection: sa.Connection) -> Iterator[Problem]:
+    for name, seconds, content in connection.execute(
+        sa.select(dances.c.dance_id, dances.c.seconds, dances.c.content_hash)
+    ):
+        if not (isinstance(seconds, float) and 0 < seconds < math.inf):
+            yield Problem(f"it lasts {seconds} seconds", name)
+        if not name or not content:
+            yield Problem("it has no name or no content hash", name)
+
+
+def _orphans(connection: sa.Connection) -> Iterator[Problem]:
+    """Rows whose other half is missing."""
+    alone = sa.select(dances.c.dance_id).where(dances.c.key.not_in(sa.select(tracks.c.dance)))
+    for (name,) in connection.execute(alone):
+        yield Problem("it has no dancer", name)
+    for table in (tracks, exclusions):
+        orphans = table.c.dance.not_in(sa.select(dances.c.key))
+        count = connection.execute(sa.select(sa.func.count()).select_from(table).where(orphans)).scalar_one()
+        if count:
+            yield Problem(f"{count} row(s) of {table.name} belong to no dance")
+
+
+def _tracks(database: Database, connection: sa.Connection) -> Iterator[Problem]:
+    """Tracks that cannot be read, or whose words are of another kind than all others'."""
+    query = sa.select(dances.c.dance_id, tracks).join(dances).order_by(tracks.c.key)
+    usual: tuple[int, int] | None = None
+    for row in connection.execution_options(yield_per=_AT_ONCE).execute(query).mappings():
+        wrong = list(_track(row, database.model_id))
+        kind = (row["channels"], row["vocabulary"])
+        usual = usual or kind
+        if kind != usual and not wrong:
+            wrong = [f"{kind[0]} channels of {kind[1]} words, others have {usual[0]} of {usual[1]}"]
+        yield from (Problem(f"dancer {row['dancer']}: {problem}", row["dance_id"]) for problem in wrong)
+
+
+def _track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
+    """What is wrong with one dancer."""
+    if row["dancer"] < 1:
+        yield "dancers are counted from 1"
+    try:
+        fingerprint_of(row, model_id)
+    except (ValueError, TypeError, InputError) as error:
+        yield f"the words are damaged: {error}"
+    try:
+        motion_of(row)
+    except (ValueError, TypeError, InputError) as error:
+        yield f"the skeletons are damaged: {error}"
+    period, strength = row["period_seconds"], row["period_strength"]
+    if period is not None and (strength is None or not 0 < period < math.inf):
+        yield f"the period is {period} s, of strength {strength}"
+
+
+def _exclusions(connection: sa.Connection) -> Iterator[Problem]:
+    query = sa.select(dances.c.dance_id, exclusions.c.start, exclusions.c.end)
+    for name, start, end in connection.execute(query.select_from(exclusions.join(dances))):
+        if not 0 <= start < end:
+            yield Problem(f"a stretch from {start} to {end} s is excluded", name)

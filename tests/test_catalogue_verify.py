@@ -1,0 +1,278 @@
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dance_samples import MODEL, dance, random_words, shipped
+from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.stats import stats_of
+from dancematch.catalogue.store import Store
+from dancematch.catalogue.verify import Problem, problems_of
+from dancematch.cli import main
+from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.types import Span
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """Three dances of four dancers."""
+    path = tmp_path / "dances.db"
+    store = Store(path, MODEL)
+    store.add(
+        Dance("duet", "a", "a", 20.0, "Halloween", "pop"),
+        [
+            StoredTrack(random_words(40, 1), dance(1), 1.5, 0.9),
+            StoredTrack(random_words(40, 2), None, None, 0.1),
+        ],
+    )
+    store.add(Dance("polka", "b", "b", 10.5, "folk", "pop"), [StoredTrack(random_words(20, 3))])
+    store.add(Dance("waltz", "c", "c", 5.0), [StoredTrack(random_words(10, 4))])
+    store.exclude("polka", Span(0, 1))
+    store.close()
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line as the console script does: exit code, stdout, stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["dancematch", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def damage(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def problems(path: Path) -> list[Problem]:
+    store = Store(path, None)
+    try:
+        return list(problems_of(store))
+    finally:
+        store.close()
+
+
+def test_stats_count_everything(path):
+    store = Store(path, None)
+    found = stats_of(store)
+
+    assert (3, 4, 1, 35.5, 110 * 2, 1) == (
+        found.dances,
+        found.dancers,
+        found.with_skeletons,
+        found.seconds,
+        found.words,
+        found.exclusions,
+    )
+    assert (MODEL, 2, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
+    assert {"pop": 2, "": 1} == found.by_bank
+    assert {"": 1, "Halloween": 1, "folk": 1} == found.by_label
+    assert found.bytes_on_disk is not None
+    assert found.bytes_on_disk >= path.stat().st_size
+    store.close()
+
+
+def test_stats_of_nothing(tmp_path):
+    store = Store(tmp_path / "empty.db", MODEL)
+    found = stats_of(store)
+
+    assert (0, 0, 0.0, 0, None, {}, {}) == (
+        found.dances,
+        found.dancers,
+        found.seconds,
+        found.words,
+        found.periodic_share,
+        found.by_bank,
+        found.by_label,
+    )
+    assert [] == list(problems_of(store))
+    store.close()
+
+
+def test_nothing_is_wrong_with_a_whole_catalogue(path):
+    assert [] == problems(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "dance_id", "problem"),
+    [
+        ("UPDATE tracks SET words = X'01' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
+        ("UPDATE tracks SET words = X'FFFF0000' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
+        ("UPDATE tracks SET visibility = X'FF' WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+        ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+        ("UPDATE tracks SET channels = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+        ("UPDATE tracks SET joints = X'00' WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
+        ("UPDATE tracks SET fps = -1 WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
+        ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
+        (
+            "UPDATE tracks SET vocabulary = 9 WHERE key = 4",
+            "waltz",
+            "2 channels of 9 words, others have 2 of 8",
+        ),
+        ("UPDATE tracks SET period_seconds = -1 WHERE key = 1", "duet", "dancer 1: the period is -1.0 s"),
+        ("UPDATE tracks SET period_strength = NULL WHERE key = 1", "duet", "of strength None"),
+        ("UPDATE tracks SET dancer = 0 WHERE key = 1", "duet", "dancers are counted from 1"),
+        ("UPDATE tracks SET dancer = 'first' WHERE key = 1", None, "not of its column's kind"),
+        (
+            "UPDATE tracks SET generation = 99 WHERE key = 1",
+            None,
+            "1 row(s) of tracks are of a later generation",
+        ),
+        ("INSERT INTO removals VALUES (99, 1)", None, "1 row(s) of removals are of a later generation"),
+        ("UPDATE dances SET seconds = 0 WHERE key = 1", "duet", "it lasts 0.0 seconds"),
+        ("UPDATE dances SET content_hash = '' WHERE key = 1", "duet", "no name or no content hash"),
+        ("DELETE FROM tracks WHERE dance = 3", "waltz", "it has no dancer"),
+        ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of tracks belong to no dance"),
+        ("INSERT INTO exclusions VALUES (77, 0, 1, NULL)", None, "1 row(s) of exclusions belong to no dance"),
+        ('UPDATE exclusions SET "end" = -1', "polka", "a stretch from 0.0 to -1.0 s is excluded"),
+        ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
+        ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
+        ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is 'None', not a number"),
+        ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),
+    ],
+)
+def test_every_damage_is_found_and_named(path, statement, dance_id, problem):
+    """One damage, one problem: neither silence nor a flood."""
+    damage(path, statement)
+    (found,) = problems(path)
+
+    assert dance_id == found.dance_id
+    assert problem in found.problem
+
+
+def test_a_damaged_file_is_found(path):
+    """Bytes changed in the middle of a file, where no row needs to look wrong."""
+    rng = np.random.default_rng(0)
+    content = bytearray(path.read_bytes())
+    page = 4096
+    for number in range(8, len(content) // page, 3):
+        content[number * page : number * page + 64] = rng.bytes(64)
+    path.write_bytes(content)
+    found = problems(path)
+
+    assert found
+    assert all("damaged" in problem.problem for problem in found)
+
+
+def test_the_verb_stats(run, path):
+    code, out, err = run("stats", path)
+    as_json = json.loads(run("stats", path, "--json")[1])
+
+    assert (0, "") == (code, err)
+    assert "dances: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\nwords: 220\n" in out
+    assert "periodic: 50% of dancers\n" in out
+    assert "(none)  1\n" in out
+    assert (3, {"pop": 2, "": 1}, MODEL) == (as_json["dances"], as_json["by_bank"], as_json["model_id"])
+
+
+def test_the_verb_verify(run, path):
+    """One line a problem on stdout, and exit code 1 if there is any."""
+    assert (0, "", f"{path}: all is well\n") == run("verify", path)
+    damage(path, "UPDATE dances SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE dance = 3")
+    code, out, err = run("verify", path)
+
+    assert (1, f"{path}: 2 problem(s)\n") == (code, err)
+    assert ["duet: it lasts 0.0 seconds", "waltz: it has no dancer"] == out.splitlines()
+    lines = [json.loads(line) for line in run("verify", path, "--json")[1].splitlines()]
+    assert {"dance_id": "waltz", "problem": "it has no dancer"} == lines[1]
+
+
+def test_the_verb_exclude(run, path):
+    code, out, err = run("exclude", path, "waltz", "1", "2.5", "--reason", "bows")
+    assert (0, "") == (code, err)
+    assert "1.00 s  2.50 s  bows" == out.splitlines()[1]
+    (told,) = run("exclude", path, "waltz", "--json")[1].splitlines()
+    assert {"dance_id": "waltz", "start": 1.0, "end": 2.5, "reason": "bows"} == json.loads(told)
+    assert (0, "", "waltz: 1 stretch(es) may match again\n") == run("exclude", path, "waltz", "--clear")
+
+    for arguments, code, complaint in [
+        (["polka!", 0, 1], 1, "has no dance named 'polka!'"),
+        (["waltz", 2, 1], 1, "a span needs 0 <= start < end"),
+        (["waltz", 7, 8], 1, "is not in 'waltz', it lasts 5.0 s"),
+        (["waltz", 7], 2, "give START and END, or --clear, or neither"),
+        (["waltz", 0, 1, "--clear"], 2, "give START and END, or --clear, or neither"),
+    ]:
+        found = run("exclude", path, *arguments)
+        assert (code, "") == found[:2]
+        assert complaint in found[2].splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", ["stats", "verify", "exclude", "export"])
+def test_a_catalogue_that_is_not_there_is_one_sentence(run, tmp_path, verb):
+    code, out, err = run(verb, tmp_path / "none.db", *(["x"] if verb in ("exclude", "export") else []))
+
+    assert (1, "") == (code, out)
+    assert f"dancematch: there is no catalogue at {tmp_path / 'none.db'}; 'dancematch add' makes one\n" == err
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def labelled(tmp_path) -> Path:
+    """Dances of two banks, in the words of the model that the command line takes by default."""
+    path = tmp_path / "labelled.db"
+    words = shipped().fingerprint(dance(1))
+    store = Store(path, shipped().model_id)
+    for name, label, bank in [("a", "red", "one"), ("b", "blue", "one"), ("c", "red", None)]:
+        store.add(Dance(name, name, name, 5.0, label, bank), [StoredTrack(words, None, 2.25, 0.8)])
+    store.close()
+    return path
+
+
+def listed(run, path: Path, *options: str) -> list[str]:
+    return [json.loads(line)["dance_id"] for line in run("list", path, "--json", *options)[1].splitlines()]
+
+
+def test_the_list_is_filtered_and_has_a_period(run, labelled):
+    assert ["a", "b"] == listed(run, labelled, "--bank", "one")
+    assert ["a"] == listed(run, labelled, "--bank", "one", "--label", "red")
+    assert [] == listed(run, labelled, "--bank", "three")
+    heading, first, *_ = run("list", labelled)[1].splitlines()
+    assert ["dance", "seconds", "dancers", "period", "label", "bank", "added"] == heading.split()
+    assert "2.2 s" in first
+
+
+def test_dances_are_removed_by_label_and_bank_only_if_that_is_meant(run, labelled):
+    code, out, err = run("remove", labelled, "--bank", "one")
+    assert (1, "") == (code, out)
+    assert err.endswith("dancematch: this is 2 dance(s), and nothing was removed; say --yes to do it\n")
+    assert ["a", "b", "c"] == listed(run, labelled)
+    assert (0, "", "a: removed\n") == run("remove", labelled, "--bank", "one", "--label", "red", "--yes")
+    assert (0, "", "b: removed\nc: removed\n") == run("remove", labelled, "b", "c", "b")
+    assert "has no such dance" in run("remove", labelled, "--bank", "one", "--yes")[2]
+    for arguments in ([], ["a", "--bank", "one", "--yes"]):
+        code, _, err = run("remove", labelled, *arguments)
+        assert 2 == code
+        assert "name dances, or choose them by --label and --bank" in err
+
+
+def test_a_catalogue_tells_of_itself_in_python_too(labelled):
+    """The same answers as the verbs give, and an excluded stretch no longer counts in a search."""
+    with open_catalogue(labelled, create=False) as known:
+        known.exclude("a", Span(0, 99), "all of it")
+
+        assert (3, 1) == (known.stats().dances, known.stats().exclusions)
+        assert [] == known.verify()
+        assert ["a", "c"] == [found.dance_id for found in known.dances(label="red")]
+        assert {"a": False, "b": True, "c": True} == {
+            name: bool(words.visibility.any()) for name, words in known.fingerprints()
+        }
+        known.remove_many(["a", "b"])
+        assert ["c"] == [found.dance_id for found in known.dances()]
+    damage(labelled, "UPDATE dances SET seconds = 0")
+    with open_catalogue(labelled, create=False) as known:
+        assert [Problem("it lasts 0.0 seconds", "c")] == known.verify()
