@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,9 @@ from dance_samples import (
 )
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index.calibrate import MAX_EVALUE
-from dancematch.index.engine import Engine, Query, windows
+from dancematch.index.engine import Engine, Query
+from dancematch.index.entries import windows
+from dancematch.index.settings import DEFAULT
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.types import Match, Motion
 
@@ -149,7 +152,7 @@ def test_words_of_another_model_are_refused_everywhere():
 
 def test_unknown_weightings_are_refused():
     with pytest.raises(InputError, match="weighting must be one of"):
-        Engine(toy_codebook(), [("a", random_words(5, 0))], weighting="magic")
+        Engine(toy_codebook(), [("a", random_words(5, 0))], settings=replace(DEFAULT, weighting="magic"))
 
 
 def test_windows_cover_a_long_dance_without_a_gap():

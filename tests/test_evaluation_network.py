@@ -7,6 +7,7 @@ from dancematch.evaluation.tasks import make_task
 from dancematch.evaluation.vocabulary import judge_words
 from dancematch.evaluation.words import Method
 from dancematch.formats.aist_names import AistName
+from dancematch.index.settings import DEFAULT
 from dancematch.model.tokeniser import save_model
 from test_runtime import trained
 
@@ -18,7 +19,7 @@ def test_a_network_is_evaluated_as_any_words_are(tmp_path):
     save_model(trained(), tmp_path / "network", [])
     task = make_task("aist-cross-dancer", clips)
     plain = evaluate(task, clips, Method(tmp_path / "network"))
-    every = evaluate(task, clips, Method(tmp_path / "network", in_order=True, phases=2, soft=True))
+    every = evaluate(task, clips, Method(tmp_path / "network", settings=DEFAULT, phases=2, soft=True))
 
     assert ("network", "network-two-stage-phases2-soft") == (plain.method, every.method)
     assert trained().model_id == plain.model_id

@@ -224,6 +224,15 @@ class Codebook(_Rebuilt):
 
 
 @dataclass(frozen=True)
+class Passage:
+    """A stretch of the query and the stretch of the known dance that goes with it."""
+
+    query: Span
+    reference: Span
+    tempo: float  # query's speed over the reference's
+
+
+@dataclass(frozen=True)
 class Match:
     """A known dance that a query may be, with the evidence."""
 
@@ -236,3 +245,4 @@ class Match:
     dancer: int = 1  # which dancer of the query, 1 = the most prominent
     evalue: float | None = None  # how many dances of this score chance alone would give
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
+    passages: tuple[Passage, ...] = ()  # all stretches that match, best first; a repeated move comes again

@@ -110,6 +110,7 @@ def _methods(
     """Models and named methods, each with what the options ask of its words and whether it may be fitted."""
     from dancematch.evaluation.continuous import REFERENCES
     from dancematch.evaluation.words import METHODS, Method
+    from dancematch.index.settings import DEFAULT
 
     wordless = [method for method in methods if method in REFERENCES]
     for method in methods:
@@ -121,8 +122,8 @@ def _methods(
     named = [method for method in methods if method in METHODS] if methods or models else list(METHODS)
     words = [*((Method(model), False) for model in models), *((METHODS[method], True) for method in named)]
     asked = [
-        (replace(method, in_order=in_order or method.in_order, phases=phases, soft=soft), fitted_here)
-        for method, fitted_here in words
+        (replace(method, settings=DEFAULT if in_order else method.settings, phases=phases, soft=soft), here)
+        for method, here in words
     ]
     return [*dict.fromkeys(asked), *((method, False) for method in wordless)]
 

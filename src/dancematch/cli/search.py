@@ -8,7 +8,7 @@ import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.index.calibrate import MAX_EVALUE
-from dancematch.index.engine import LIMIT
+from dancematch.index.settings import LIMIT
 
 if TYPE_CHECKING:
     from dancematch.types import Match

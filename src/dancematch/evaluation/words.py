@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.align import place, usual_similarity
-from dancematch.index.engine import SHORTLIST, score_of, windows
+from dancematch.index.align import usual_similarity
+from dancematch.index.entries import window_bounds
 from dancematch.index.histogram import (
     DEFAULT_WEIGHTING,
     SEEN,
@@ -18,6 +18,11 @@ from dancematch.index.histogram import (
     combine_channels,
     word_counts,
 )
+from dancematch.index.judge import judge
+from dancematch.index.likeness import Rarity, Reading
+from dancematch.index.metrics import combine
+from dancematch.index.settings import DEFAULT, Settings
+from dancematch.index.shelf import Placed, Shelf
 from dancematch.model.patches import PatchTokeniser, soft_assignment
 from dancematch.motion import FPS, canonicalise, excerpt
 from dancematch.types import Fingerprint, FloatArray, Motion
@@ -31,7 +36,7 @@ class Method:
 
     model: str | Path
     weighting: Weighting = DEFAULT_WEIGHTING
-    in_order: bool = False  # stage two as well, as in a search
+    settings: Settings | None = None  # of stage two; None = histograms alone
     phases: int = 1  # starting frames at which the query is put into words, all counted
     soft: bool = False  # a query's patch counts as its nearest words, by weight
 
@@ -40,7 +45,7 @@ class Method:
         """What tells the method's name from that of the plain search by histograms."""
         marks = {
             "-cosine": self.weighting == "cosine",
-            "-two-stage": self.in_order,
+            "-two-stage": self.settings is not None,
             f"-phases{self.phases}": self.phases > 1,
             "-soft": self.soft,
         }
@@ -49,7 +54,7 @@ class Method:
 
 METHODS: Mapping[str, Method] = {
     "kmeans": Method("floor"),
-    "kmeans-two-stage": Method("floor", in_order=True),
+    "kmeans-two-stage": Method("floor", settings=DEFAULT),
     "kmeans-cosine": Method("floor", "cosine"),
     "kmeans-whole": Method("floor-whole"),
 }
@@ -105,13 +110,21 @@ class WordComparison:
         self._motion_of = motion_of or motions.__getitem__
         self._known_already = motion_of is None and method.phases == 1 and not method.soft
         self._prints = [model.fingerprint(motion) for motion in motions]
-        entries = [[one, *(windows(one) if windowed else ())] for one in self._prints]
-        self._firsts = np.cumsum([0, *map(len, entries[:-1])])  # each clip's first entry
-        flat = [entry for own in entries for entry in own]
+        self._entries = [
+            (clip, first, last)
+            for clip, one in enumerate(self._prints)
+            for first, last in ((0, len(one) - 1), *(window_bounds(one) if windowed else ()))
+        ]
+        clips = [clip for clip, _, _ in self._entries]
+        self._firsts = np.searchsorted(clips, np.arange(len(motions) + 1))  # each clip's first entry
+        flat = [self._prints[clip].stretch(first, last) for clip, first, last in self._entries]
         counts = [word_counts(entry) for entry in flat]
         self._seen = np.stack([channels_seen(entry) for entry in flat], axis=1)
         self._histograms = Histograms(counts, method.weighting)
-        self._usual = usual_similarity(model.codebook, np.sum(counts, axis=0, dtype=np.int64))
+        usual = usual_similarity(model.codebook, np.sum(counts, axis=0, dtype=np.int64))
+        self._rarity = Rarity(method.weighting, self._histograms.rarity, usual)
+        self._shelf = Shelf(model.vocabulary, model.model_id)
+        self._shelf.add(self._prints)
         self._asked: dict[int, Asked] = {}
         self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw
 
@@ -127,21 +140,34 @@ class WordComparison:
     def _similarity(self, query: int) -> FloatArray:
         """How alike the query's words and those of each clip's best entry are."""
         if query not in self._rows:
-            asked = self._ask(query)
-            cosines = self._histograms.cosines(asked.counts)
-            scores = combine_channels(cosines, channels_seen(asked.fingerprint), self._seen)
-            self._rows[query] = np.maximum.reduceat(scores, self._firsts)
+            scores = self._of_entries(query)
+            self._rows[query] = np.maximum.reduceat(scores, self._firsts[:-1])
         return self._rows[query]
+
+    def _of_entries(self, query: int) -> FloatArray:
+        asked = self._ask(query)
+        cosines = self._histograms.cosines(asked.counts)
+        return combine_channels(cosines, channels_seen(asked.fingerprint), self._seen)
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
         """How alike the query and each candidate are."""
         histogram = self._similarity(query)[candidates]
-        if not self._method.in_order:
+        if self._method.settings is None:
             return histogram
-        spoken = self._ask(query).fingerprint
+        shortlist = np.argsort(-histogram, kind="stable")[
+            : self._method.settings.shortlisted(len(candidates))
+        ]
         scores = np.full_like(histogram, -1)  # what stage one does not propose comes last
-        for number in np.argsort(-histogram, kind="stable")[:SHORTLIST]:
-            other = self._prints[candidates[number]]
-            found = place(spoken, other, self._model.codebook, self._usual)
-            scores[number] = score_of(float(histogram[number]), found)
+        scores[shortlist] = self._in_order(query, candidates[shortlist], self._method.settings)
         return scores
+
+    def _in_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> FloatArray:
+        """What stage two says of a few clips."""
+        reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        scores, ends = self._of_entries(query), self._firsts[1:]
+        best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]
+        placed = Placed(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
+        wholes = self._shelf.stretches(self._shelf.wholes(chosen))
+        parts = judge(reading, self._shelf.stretches(placed), wholes, settings).parts
+        # The query's own way of counting (phases, soft words) is stage one's; order is read from one phase.
+        return combine({**parts, "histogram": scores[best]}, settings.weights)

@@ -1,37 +1,31 @@
 """Fingerprint -> Match: the search itself, in two stages.
 
-Stage one compares word histograms with every entry; stage two looks at the best dances'
-words in their order, says where the clip lies in them and at what tempo.
-
-Every dance is entered as a whole and, when it is long, as overlapping windows too: the
-histogram of three minutes does not show the five seconds somebody danced of it.
+Stage one compares word histograms with every entry, and looks up where three words in a row occur;
+stage two looks at the best dances' words in their order, says where the clip lies in them and at
+what tempo. Dances come and go while others search.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dancematch.errors import ModelMismatchError
-from dancematch.index.align import Placement, place, usual_similarity
+from dancematch.index.align import TEMPI, usual_similarity
 from dancematch.index.calibrate import evalue
-from dancematch.index.histogram import (
-    DEFAULT_WEIGHTING,
-    Histograms,
-    Weighting,
-    channels_seen,
-    combine_channels,
-    word_counts,
-)
+from dancematch.index.columns import Columns
+from dancematch.index.entries import Entries, Known
+from dancematch.index.judge import Judged, judge
+from dancematch.index.likeness import Rarity, Reading
+from dancematch.index.postings import Postings, choose_channels
+from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
+from dancematch.index.shelf import EMPTY, Placed, Shelf, pack, unpack
+from dancematch.index.shortlist import Candidates, Library, propose
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match
 
-LIMIT = 10  # matches a search returns
-SHORTLIST = 30  # dances that stage two looks at
-ORDER_WEIGHT = 0.5  # of stage two in the score; the rest is stage one's
 PEERS = 60  # dances of the catalogue that help to judge a score
-WINDOW_SECONDS = 6.0
-WINDOW_STEP_SECONDS = 2.0
-WINDOWED_FROM_SECONDS = 9.0  # a shorter dance is found well enough as a whole
+PASSAGES = 8  # of a match
 
 
 @dataclass(frozen=True)
@@ -44,32 +38,13 @@ class Query:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    dance_id: str
-    fingerprint: Fingerprint  # the whole dance's, or a window's
-    whole: Fingerprint
+class _Found:
+    """A dance that stage two has looked at, by the reading of the clip that fits it best."""
 
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A dance that stage one proposes for one reading of the clip."""
-
-    query: Query
-    entry: _Entry
-    histogram: float  # the cosine, 0..1
-    parts: dict[str, float]  # the same by channel
-
-
-@dataclass(frozen=True)
-class _Ranked:
-    """A candidate that stage two has looked at."""
-
-    candidate: _Candidate
-    placement: Placement
-
-    @property
-    def score(self) -> float:
-        return score_of(self.candidate.histogram, self.placement)
+    reading: int
+    candidate: int
+    name: str
+    score: float
 
 
 @dataclass(frozen=True)
@@ -80,27 +55,10 @@ class _Crowd:
     peers: dict[str, float]  # dances of the catalogue, by name
     dances: int  # how many the catalogue has
 
-    def evalue(self, found: _Ranked, readings: int) -> float:
+    def evalue(self, found: _Found, readings: int) -> float:
         """How many dances would score as well by chance, all readings of the clip tried."""
-        own = found.candidate.entry.dance_id
-        peers = np.array([score for name, score in self.peers.items() if name != own])
+        peers = np.array([score for name, score in self.peers.items() if name != found.name])
         return evalue(found.score, self.background, peers, self.dances * readings)
-
-
-def score_of(histogram: float, placement: Placement) -> float:
-    """What both stages say together: 0 nothing in common, 1 the same words in the same order."""
-    return (1 - ORDER_WEIGHT) * histogram + ORDER_WEIGHT * max(0.0, placement.agreement)
-
-
-def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
-    """The overlapping stretches a long fingerprint is also known by; none for a short one."""
-    length = round(WINDOW_SECONDS / fingerprint.seconds_per_word)
-    step = round(WINDOW_STEP_SECONDS / fingerprint.seconds_per_word)
-    total = len(fingerprint)
-    if total * fingerprint.seconds_per_word < WINDOWED_FROM_SECONDS:
-        return
-    for first in (*range(0, total - length, step), total - length):
-        yield fingerprint.stretch(first, first + length - 1)
 
 
 class Engine:
@@ -109,27 +67,29 @@ class Engine:
     def __init__(
         self,
         codebook: Codebook,
-        dances: Iterable[tuple[str, Fingerprint]],
+        dances: Iterable[tuple[str, Fingerprint]] = (),
         *,
         background: Sequence[Fingerprint] = (),
-        weighting: Weighting = DEFAULT_WEIGHTING,
+        settings: Settings = DEFAULT,
     ) -> None:
-        """Enter `dances`, of which one may come several times (once a dancer or take)."""
-        self._codebook = codebook
-        self._entries = [
-            _Entry(dance_id, part, whole)
-            for dance_id, whole in dances
-            for part in (self._checked(whole), *windows(whole))
-        ]
-        self._background = [self._checked(fingerprint) for fingerprint in background]
-        names = [entry.dance_id for entry in self._entries]
-        _, self._dance_of = np.unique(np.array(names, dtype=object), return_inverse=True)
-        if self._entries:
-            known = [entry.fingerprint for entry in self._entries] + self._background
-            self._seen = np.stack([channels_seen(fingerprint) for fingerprint in known], axis=1)
-            counts = [word_counts(fingerprint) for fingerprint in known]
-            self._histograms = Histograms(counts, weighting)
-            self._usual = usual_similarity(codebook, np.sum(counts, axis=0, dtype=np.int64))
+        """Enter `dances`, of which one may come several times (once a dancer or take).
+
+        `background` are clips of no dance here: what they score says what chance gives.
+        """
+        self._codebook, self._settings = codebook, settings
+        self._writing = threading.Lock()
+        self._library = Library(
+            Entries(),
+            Shelf(codebook.vocabulary, codebook.model_id),
+            Columns(len(codebook.channels), codebook.vocabulary, settings.weighting),
+            Postings(codebook.vocabulary, choose_channels(codebook.channels)),
+        )
+        self._rarity: Rarity | None = None  # made anew after a change
+        self._strangers = [self._checked(one) for one in background]
+        self._background = unpack(pack(background)) if background else EMPTY
+        self._library.entries.add_strangers(background)
+        self._library.columns.append_fingerprints(background)
+        self.add([Known(key, name, words) for key, (name, words) in enumerate(dances)])
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         if fingerprint.model_id != self._codebook.model_id:
@@ -139,97 +99,138 @@ class Engine:
             )
         return fingerprint
 
-    def search(self, queries: Sequence[Query], *, limit: int = LIMIT) -> list[Match]:
-        """The dances most like the clip, best first; each by its best reading and place."""
-        candidates = self._shortlist(queries)  # stage one: histograms
-        ranked = self._rerank(candidates)  # stage two: order in time
-        if not ranked:
-            return []
-        crowds: dict[int, _Crowd] = {}
-        matches = []
-        for found in ranked[:limit]:
-            query = found.candidate.query
-            if id(query) not in crowds:
-                crowds[id(query)] = self._crowd(query.fingerprint)
-            matches.append(self._match(found, crowds[id(query)], len(queries)))
-        return matches
+    def add(self, known: Sequence[Known]) -> None:
+        """Enter dancers of dances; searches find them from now on."""
+        words = [self._checked(one.fingerprint) for one in known]
+        with self._writing:
+            # A search meets a dance in stage one first; all else about it must stand by then.
+            self._library.shelf.add(words)
+            shown = self._library.entries.add(known)
+            self._library.postings.append(words)
+            self._library.columns.append_fingerprints(shown)
+            self._rarity = None
 
-    def _shortlist(self, queries: Sequence[Query]) -> list[list[_Candidate]]:
-        """The dances whose words are most like the clip's, each with all readings of the clip."""
-        by_dance: dict[str, list[_Candidate]] = {}
-        for query in queries if self._entries else ():
-            for candidate in self._candidates(query):
-                by_dance.setdefault(candidate.entry.dance_id, []).append(candidate)
-        nearest = sorted(by_dance.values(), key=lambda readings: -max(c.histogram for c in readings))
-        return nearest[:SHORTLIST]
+    def remove(self, keys: Sequence[int]) -> None:
+        """Forget dancers by the keys they were entered with."""
+        with self._writing:
+            tracks = self._library.entries.remove(keys)
+            entries = [entry for track in tracks for entry in self._library.entries.of_track(track).tolist()]
+            self._library.columns.delete(entries)
+            self._library.postings.delete(tracks)
+            self._rarity = None
 
-    def _candidates(self, query: Query) -> Iterator[_Candidate]:
-        """Every dance's best entry for one reading of the clip."""
-        seen = channels_seen(self._checked(query.fingerprint))
-        cosines, scores = self._compare(query.fingerprint)
-        for entry in self._best_entry_of_each_dance(scores[: len(self._entries)]):
-            parts = {
-                name: float(cosine)
-                for name, cosine, shown in zip(self._codebook.channels, cosines[:, entry], seen, strict=True)
-                if shown > 0
-            }
-            yield _Candidate(query, self._entries[entry], float(scores[entry]), parts)
+    def search(
+        self,
+        queries: Sequence[Query],
+        *,
+        limit: int = LIMIT,
+        settings: Settings | None = None,
+        only: Only = ANY,
+    ) -> list[Match]:
+        """The dances most like the clip, best first; each by its best reading and place.
 
-    def _compare(self, query: Fingerprint) -> tuple[FloatArray, FloatArray]:
-        """Cosines by channel, [C, N + background], and together, [N + background]."""
-        cosines = self._histograms.cosines(word_counts(query))
-        return cosines, combine_channels(cosines, channels_seen(query), self._seen)
-
-    def _rerank(self, candidates: list[list[_Candidate]]) -> list[_Ranked]:
-        """Place every reading in every dance; a dance keeps the reading whose order in time fits best."""
-        ranked = []
-        for readings in candidates:
-            by_dancer: dict[int, list[_Ranked]] = {}
-            for candidate in readings:
-                placement = self._place(candidate.query.fingerprint, candidate.entry.whole)
-                by_dancer.setdefault(candidate.query.dancer, []).append(_Ranked(candidate, placement))
-            # Between mirrored and not, order decides: a dance that repeats its moves on the other side
-            # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
-            best = [max(own, key=lambda found: found.placement.agreement) for own in by_dancer.values()]
-            ranked.append(max(best, key=lambda found: found.score))
-        return sorted(ranked, key=lambda found: (-found.score, found.candidate.entry.dance_id))
-
-    def _place(self, query: Fingerprint, reference: Fingerprint) -> Placement:
-        return place(query, reference, self._codebook, self._usual)
-
-    def _crowd(self, query: Fingerprint) -> _Crowd:
-        """What other dances score against one reading of the clip."""
-        _, scores = self._compare(query)
-        known = len(self._entries)
-        background = [
-            score_of(float(histogram), self._place(query, other))
-            for histogram, other in zip(scores[known:], self._background, strict=True)
+        `settings` may weigh the metrics and cut the shortlist otherwise than the engine's own; how
+        words are weighted in histograms stays the engine's.
+        """
+        chosen, rarity = settings or self._settings, self._worth()
+        readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
+        candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
+        looked = [
+            self._look_at(reading, stretches, chosen)  # stage two: order in time
+            for reading, stretches in zip(readings, candidates.stretches, strict=True)
         ]
-        champions = self._best_entry_of_each_dance(scores[:known])
-        chosen = [int(entry) for entry in champions[:: -(-len(champions) // PEERS)]]
-        peers = {
-            self._entries[entry].dance_id: score_of(
-                float(scores[entry]), self._place(query, self._entries[entry].whole)
+        found = self._ranked(queries, candidates, looked)[:limit]
+        crowds = {number: self._crowd(readings[number], chosen) for number in {one.reading for one in found}}
+        return [
+            self._match(
+                one, queries[one.reading], readings[one.reading],
+                track=int(candidates.stretches[one.reading].tracks[one.candidate]),
+                looked=looked[one.reading],
+                evalue=crowds[one.reading].evalue(one, len(queries)),
             )
-            for entry in chosen
-        }
-        return _Crowd(np.array(background), peers, len(champions))
+            for one in found
+        ]  # fmt: skip
 
-    def _match(self, found: _Ranked, crowd: _Crowd, readings: int) -> Match:
-        candidate, placement = found.candidate, found.placement
-        return Match(
-            dance_id=candidate.entry.dance_id,
-            score=found.score,
-            query=placement.query,
-            reference=placement.reference,
-            mirrored=candidate.query.mirrored,
-            tempo=placement.tempo,
-            dancer=candidate.query.dancer,
-            evalue=crowd.evalue(found, readings),
-            parts={"histogram": candidate.histogram, "order": placement.agreement, **candidate.parts},
+    def _worth(self) -> Rarity:
+        """What words are worth among the entries as they are now."""
+        rarity = self._rarity
+        if rarity is None:
+            columns = self._library.columns
+            usual = usual_similarity(self._codebook, columns.word_totals())
+            rarity = self._rarity = Rarity(self._settings.weighting, columns.rarity(), usual)
+        return rarity
+
+    def _look_at(self, reading: Reading, placed: Placed, settings: Settings) -> Judged:
+        """What both stages say of stretches of known dances for one reading of the clip."""
+        shelf = self._library.shelf
+        wholes = shelf.stretches(shelf.wholes(placed.tracks))
+        return judge(reading, shelf.stretches(placed), wholes, settings)
+
+    def _ranked(
+        self, queries: Sequence[Query], candidates: Candidates, looked: Sequence[Judged]
+    ) -> list[_Found]:
+        """The dances, best first, each by the reading that fits it best."""
+        if not len(candidates):
+            return []
+        agreements = np.stack([one.lines.agreements for one in looked])  # [readings, dances]
+        scores = np.stack([one.scores for one in looked])
+        # Between mirrored and not, order decides: a dance that repeats its moves on the other side
+        # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
+        dancers = np.array([query.dancer for query in queries])
+        for dancer in np.unique(dancers):
+            own = np.flatnonzero(dancers == dancer)
+            best = own[agreements[own].argmax(axis=0)]
+            scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
+        chosen = scores.argmax(axis=0)
+        found = [
+            _Found(int(reading), number, self._library.entries.names[dance], float(scores[reading, number]))
+            for number, (reading, dance) in enumerate(zip(chosen, candidates.dances.tolist(), strict=True))
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.name))
+
+    def _crowd(self, reading: Reading, settings: Settings) -> _Crowd:
+        """What other dances score against one reading of the clip."""
+        background = judge(reading, self._background, self._background, settings).scores
+        entries = self._library.entries
+        tracks = entries.tracks
+        chosen = tracks[:: -(-len(tracks) // PEERS)]
+        own = [entries.of_track(track) for track in chosen.tolist()]  # the whole and its windows
+        shelf = self._library.shelf
+        shown = reading.histogram(reading.cosines(shelf.stretches(entries.placed(np.concatenate(own)))))
+        starts = np.cumsum([0, *map(len, own[:-1])])
+        best = [
+            first + int(shown[first : first + len(rows)].argmax())
+            for first, rows in zip(starts, own, strict=True)
+        ]
+        judged = self._look_at(reading, entries.placed(np.concatenate(own)[best]), settings).scores
+        names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
+        return _Crowd(background, dict(zip(names, judged.tolist(), strict=True)), entries.dances)
+
+    def _match(
+        self, found: _Found, query: Query, reading: Reading, *, track: int, looked: Judged, evalue: float
+    ) -> Match:
+        reference, number = self._library.shelf.fingerprint(track), found.candidate
+        lines = looked.lines
+        in_query, in_reference = reading.spans(
+            reference, int(lines.offsets[number]), int(lines.tempi[number])
         )
-
-    def _best_entry_of_each_dance(self, scores: FloatArray) -> np.ndarray:
-        order = np.lexsort((-scores, self._dance_of))
-        _, firsts = np.unique(self._dance_of[order], return_index=True)
-        return order[firsts]
+        by_channel = {
+            name: max(0.0, float(cosine))
+            for name, cosine, shown in zip(
+                self._codebook.channels, looked.cosines[:, number], reading.seen, strict=True
+            )
+            if shown > 0
+        }
+        parts = {name: float(values[number]) for name, values in looked.parts.items()}
+        return Match(
+            dance_id=found.name,
+            score=found.score,
+            query=in_query,
+            reference=in_reference,
+            mirrored=query.mirrored,
+            tempo=TEMPI[lines.tempi[number]],
+            dancer=query.dancer,
+            evalue=evalue,
+            parts={**parts, "order": float(lines.agreements[number]), **by_channel},
+            passages=reading.passages(reference, PASSAGES),
+        )

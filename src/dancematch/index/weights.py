@@ -12,15 +12,19 @@ from dancematch.index.metrics import METRICS
 WEIGHTS_PAPER: Mapping[str, float] = MappingProxyType(
     {"histogram": 0.30, "twed": 0.15, "lcss": 0.15, "edr": 0.15, "erp": 0.10, "ngram": 0.15}
 )
+WEIGHTS_DEFAULT: Mapping[str, float] = MappingProxyType({"histogram": 0.5, "order": 0.5})
+# What the engine itself gives a part of the score for; all others are metrics.
+ENGINES_OWN = ("histogram", "order")
 FORMAT = 1
 _ROUNDING = 1e-6  # by which the sum of weights may miss 1
 
 
 def checked_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """Return `weights` if they are a share a known metric: not negative, 1 together."""
-    unknown = sorted(set(weights) - set(METRICS))
+    known = dict.fromkeys((*ENGINES_OWN, *METRICS))
+    unknown = sorted(set(weights) - set(known))
     if unknown:
-        raise InputError(f"expected weights of {', '.join(METRICS)}, got {', '.join(unknown)} too")
+        raise InputError(f"expected weights of {', '.join(known)}, got {', '.join(unknown)} too")
     for name, weight in weights.items():
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not number or not math.isfinite(weight) or weight < 0:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.index.calibrate import MAX_EVALUE
-from dancematch.index.engine import LIMIT, Engine, Query
+from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import mirror, to_body15
 from dancematch.pipeline.extract import (
@@ -21,9 +22,12 @@ from dancematch.pipeline.extract import (
     content_hash,
     motions_of_many,
 )
-from dancematch.pipeline.words import nobody_in, put_into_words
+from dancematch.pipeline.words import nobody_in, period_in, put_into_words
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Match, Motion, Span
+
+if TYPE_CHECKING:
+    from dancematch.index.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ class Catalogue:
         self._background = load_background(tokeniser, model)
         self._store = Store(where, tokeniser.model_id, create=create)
         self._make_estimator = make_estimator
-        self._engine: tuple[int, Engine] | None = None  # with the generation it was built at
+        self._engine: Engine | None = None
+        self._generation = 0  # of the catalogue, that the engine is up to date with
 
     def add(
         self,
@@ -147,9 +152,7 @@ class Catalogue:
                 read = self._read(outcome.motions, path)
                 seconds = max(motion.span.end for motion, _ in read.values())
                 dance = Dance(names[path], _readable(path.name), hashes[path], seconds, label, bank)
-                tracks = [
-                    StoredTrack(words, _brought_near(to_body15(motion))) for motion, words in read.values()
-                ]
+                tracks = [self._track(motion, words) for motion, words in read.values()]
                 self._store.add(dance, tracks)
                 results[path] = Added(path, names[path], dancers=len(tracks), seconds=seconds)
             except DanceMatchError as error:
@@ -158,6 +161,10 @@ class Catalogue:
         for path, original in twins.items():
             found = results[original]
             yield replace(found, path=path, skipped=found.error is None)
+
+    def _track(self, motion: Motion, words: Fingerprint) -> StoredTrack:
+        kept = _brought_near(to_body15(motion))
+        return StoredTrack(words, kept, *period_in(words, self.tokeniser))
 
     def _without_work(
         self, path: Path, names: dict[Path, str], originals: dict[str, Path], twins: dict[Path, Path]
@@ -192,6 +199,8 @@ class Catalogue:
         *,
         limit: int = LIMIT,
         max_evalue: float | None = MAX_EVALUE,
+        only: Only = ANY,
+        settings: Settings | None = None,
         on_progress: Progress | None = None,
     ) -> list[Match]:
         """The known dances that the clip may be, best first; empty if it is none of them.
@@ -199,6 +208,8 @@ class Catalogue:
         Every dancer in the clip is searched for, as seen and mirrored. `max_evalue` is the
         decision: a match that chance would give more often is left out; None keeps all.
         """
+        from dancematch.index.engine import Query
+
         queries = [
             reading
             for dancer, (motion, words) in self._read_query(query, on_progress).items()
@@ -207,7 +218,7 @@ class Catalogue:
                 Query(self.tokeniser.fingerprint(mirror(motion)), mirrored=True, dancer=dancer),
             )
         ]
-        matches = self._current_engine().search(queries, limit=limit)
+        matches = self._current_engine().search(queries, limit=limit, settings=settings, only=only)
         return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
     def _read_query(
@@ -222,12 +233,24 @@ class Catalogue:
             raise outcome.error
         return self._read(outcome.motions, outcome.path)
 
-    def _current_engine(self) -> Engine:
-        generation = self._store.generation
-        if self._engine is None or self._engine[0] != generation:
-            engine = Engine(self.tokeniser.codebook, self._store.fingerprints(), background=self._background)
-            self._engine = (generation, engine)
-        return self._engine[1]
+    def _current_engine(self) -> "Engine":
+        """The engine, brought up to date with what others have added and removed."""
+        from dancematch.index.engine import Engine
+        from dancematch.index.entries import Known
+
+        changes = self._store.changes(self._generation) if self._engine is not None else None
+        if self._engine is None or changes is None:
+            changes = self._store.everything()
+            self._engine = Engine(self.tokeniser.codebook, background=self._background)
+        self._engine.remove(changes.removed)
+        self._engine.add(
+            [
+                Known(t.key, t.dance_id, t.fingerprint, t.label, t.bank, t.period_seconds)
+                for t in changes.added
+            ]
+        )
+        self._generation = changes.generation
+        return self._engine
 
     def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
         """What is known, or what of it has this label or is of this bank, by name."""

@@ -12,7 +12,7 @@ from dancematch.catalogue.store import NewWords, Store
 from dancematch.errors import CatalogueError
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.extract import Progress
-from dancematch.pipeline.words import put_into_words
+from dancematch.pipeline.words import period_in, put_into_words
 
 _NAMED = 20  # dances that a message names before it only counts
 
@@ -73,7 +73,7 @@ def _new_words(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[Ne
     kept = {dancer: motion for dancer, motion in dancers.items() if motion is not None}
     if len(kept) == len(dancers):
         for dancer, words in put_into_words(tokeniser, kept).items():
-            yield NewWords(dance_id, dancer, words)
+            yield NewWords(dance_id, dancer, words, *period_in(words, tokeniser))
 
 
 def _left_behind(store: Store, missing: Sequence[str], known: int) -> CatalogueError:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dancematch.errors import NoDancerError
 from dancematch.index.histogram import SEEN
+from dancematch.index.periodicity import period_of
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
@@ -20,6 +21,12 @@ def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[
         if tokeniser.is_long_enough(motion)
     }
     return {dancer: words for dancer, words in made.items() if (words.visibility >= SEEN).any()}
+
+
+def period_in(words: Fingerprint, tokeniser: Tokeniser) -> tuple[float | None, float]:
+    """After how many seconds a dance repeats itself, and how truly; None and 0 if it does not."""
+    found = period_of(words, tokeniser.codebook)
+    return (found.seconds, found.strength) if found else (None, 0.0)
 
 
 def nobody_in(what: object) -> NoDancerError:

@@ -1,0 +1,335 @@
+"""Stage one at scale: the word counts of a million entries, searched exactly and from memory.
+
+The same scores as `histogram.py` gives, from columns that grow and shrink entry by entry.
+Entries stand in immutable blocks (`blocks.py`). Whoever reads works on one snapshot, a tuple
+of blocks; whoever writes puts another in its place. Small blocks at the end are joined as they
+come, each with one of about its size, so that adding an entry costs little however it comes.
+
+A word's rarity, and with it every norm, depends on all entries. Both are made anew, from
+nothing, by the first question after any change: the answer is always that of a store freshly
+built of the living entries. That costs as much as a handful of questions; adding costs none of it.
+"""
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dancematch.errors import InputError, ModelMismatchError
+from dancematch.index import blocks as block_parts
+from dancematch.index.blocks import PLACES, ROWS, Asked, Block, frozen
+from dancematch.index.columns_folder import Contents, Weights, load_folder, save_folder
+from dancematch.index.histogram import (
+    DEFAULT_WEIGHTING,
+    Weighting,
+    checked_weighting,
+    damped,
+    word_counts,
+    word_rarity,
+)
+from dancematch.types import Fingerprint, FloatArray
+
+DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
+
+
+class Top(NamedTuple):
+    """The best entries for a query, best first; equal ones in the order of their numbers."""
+
+    rows: NDArray[np.int64]
+    scores: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Snapshot:
+    """What a reader sees: nothing in it changes any more."""
+
+    blocks: tuple[Block, ...]
+    channels: int
+    cells: int
+    weighting: Weighting
+    stored: Weights | None = None  # the weights, if they come from a file
+
+    @cached_property
+    def entries(self) -> int:
+        return sum(block.living for block in self.blocks)
+
+    @cached_property
+    def usage(self) -> NDArray[np.int64]:
+        """How many entries have each cell, and how often in all: [2, cells]."""
+        none = np.zeros((2, self.cells), np.int64)
+        return np.asarray(sum((block.usage for block in self.blocks), start=none))
+
+    @cached_property
+    def weights(self) -> Weights:
+        if self.stored is not None:
+            return self.stored
+        rarity = word_rarity(self.usage[0], self.entries, self.weighting)
+        powers = self.values**2
+        inverse = [
+            frozen(block_parts.inverse_norms(block, rarity**2, powers, self.channels))
+            for block in self.blocks
+        ]
+        return Weights(frozen(rarity), tuple(inverse))
+
+    @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """Whether all living entries of a block show all channels."""
+        norms = zip(self.weights.inverse, self.blocks, strict=True)
+        return tuple(bool((inverse.min(axis=0) > 0)[block.alive].all()) for inverse, block in norms)
+
+    def parts(self) -> Iterator[tuple[Block, FloatArray, bool]]:
+        """Each block with its norms, and whether it is complete."""
+        return zip(self.blocks, self.weights.inverse, self.complete, strict=True)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """What each count is worth: [256]."""
+        return frozen(damped(np.arange(256), self.weighting))
+
+    def asked(self, query: NDArray[Any], seen: FloatArray) -> Asked:
+        """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
+        rarity = self.weights.rarity.reshape(query.shape)
+        weights = damped(query, self.weighting) * rarity
+        norms = np.linalg.norm(weights, axis=1, keepdims=True)
+        weights = (weights * rarity / np.maximum(norms, 1e-9)).ravel()
+        cells = np.flatnonzero(weights).astype(np.uint32)
+        cuts = np.searchsorted(cells, np.arange(self.channels + 1) * query.shape[1]).astype(np.uint32)
+        return cells, weights[cells].astype(np.float32), cuts, seen
+
+
+class Columns:
+    """Entries' word counts by column: a few can be added or removed at any time, while others read."""
+
+    def __init__(
+        self,
+        channels: int,
+        vocabulary: int,
+        weighting: Weighting = DEFAULT_WEIGHTING,
+        *,
+        model_id: str = "",
+    ) -> None:
+        if channels < 1 or vocabulary < 1:
+            raise InputError(f"columns need channels and words, got {channels} and {vocabulary}")
+        self.channels, self.vocabulary, self.model_id = channels, vocabulary, model_id
+        self.weighting = checked_weighting(weighting)
+        self._writing = threading.Lock()
+        self._next_id = 0
+        self._snapshot = self._showing(())
+
+    def _showing(self, blocks: tuple[Block, ...], stored: Weights | None = None) -> _Snapshot:
+        return _Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
+
+    def __len__(self) -> int:
+        return self._snapshot.entries
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The numbers of all entries, rising."""
+        blocks = self._snapshot.blocks
+        return np.concatenate([np.zeros(0, np.int64), *(block.ids[block.alive] for block in blocks)])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays, those that questions need included; names not."""
+        snapshot = self._snapshot
+        arrays: Iterable[NDArray[Any]] = (
+            array
+            for block, inverse in zip(snapshot.blocks, snapshot.weights.inverse, strict=True)
+            for array in (*block.occurrences, block.ids, block.alive, block.usage, inverse)
+        )
+        return sum(array.nbytes for array in arrays)
+
+    def word_totals(self) -> NDArray[np.int64]:
+        """How often each word comes in all entries together: [channels, words]."""
+        totals = self._snapshot.usage[1]
+        return np.asarray(totals.reshape(self.channels, self.vocabulary))
+
+    def rarity(self) -> FloatArray:
+        """What each word is worth among the entries: [channels, words]."""
+        return np.asarray(self._snapshot.weights.rarity.reshape(self.channels, self.vocabulary))
+
+    def append(self, counts: NDArray[np.uint8], names: Sequence[str] | None = None) -> NDArray[np.int64]:
+        """Add entries [n, channels, words]; returns the numbers by which they are known from now on.
+
+        A number is never given twice. The name is the caller's own, the number if none is given.
+        """
+        wanted = (self.channels, self.vocabulary)
+        if counts.dtype != np.uint8 or counts.ndim != 3 or counts.shape[1:] != wanted:
+            raise InputError(
+                f"counts must be bytes [entries, {wanted[0]}, {wanted[1]}], "
+                f"got {counts.dtype} {list(counts.shape)}"
+            )
+        if names is not None and len(names) != len(counts):
+            raise InputError(f"{len(counts)} entries need a name each, got {len(names)}")
+        flat = np.ascontiguousarray(counts).reshape(len(counts), self.channels * self.vocabulary)
+        with self._writing:
+            ids = np.arange(self._next_id, self._next_id + len(counts))
+            called = [str(number) for number in ids] if names is None else names
+            blocks = list(self._snapshot.blocks)
+            for first in range(0, len(counts), ROWS):
+                part = slice(first, first + ROWS)
+                _push(blocks, block_parts.encode(flat[part], ids[part].copy(), called[part]))
+            self._next_id += len(counts)
+            self._snapshot = self._showing(tuple(blocks))
+        return ids
+
+    def append_fingerprints(
+        self, fingerprints: Sequence[Fingerprint], names: Sequence[str] | None = None
+    ) -> NDArray[np.int64]:
+        """Add entries by their words."""
+        for fingerprint in fingerprints:
+            if self.model_id and fingerprint.model_id != self.model_id:
+                raise ModelMismatchError(
+                    f"these words are of the model {fingerprint.model_id}, expected {self.model_id}; "
+                    f"fingerprint the dance again with this model"
+                )
+        none = np.zeros((0, self.channels, self.vocabulary), np.uint8)
+        counts = [word_counts(fingerprint) for fingerprint in fingerprints]
+        return self.append(np.stack(counts) if counts else none, names)
+
+    def delete(self, rows: Iterable[int]) -> None:
+        """Remove entries by their numbers: all of them, or none if one is not there."""
+        with self._writing:
+            snapshot = self._snapshot
+            doomed: dict[int, list[int]] = {}
+            for row in set(rows):
+                number, place = _find(snapshot, row)
+                doomed.setdefault(number, []).append(place)
+            blocks: list[Block] = []
+            for number, block in enumerate(snapshot.blocks):
+                _push(blocks, _thinned(block, doomed[number]) if number in doomed else block)
+            self._snapshot = self._showing(tuple(blocks))
+
+    def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> Top:
+        """The entries nearest to a query's counts [channels, words]: exactly, over all of them.
+
+        `seen` says how much the query shows of each channel (`channels_seen`); the score is
+        `combine_channels` of the cosines. The counts may be in parts.
+        """
+        return self.top_of_each([query], [seen], size)[0]
+
+    def top_of_each(self, queries: Sequence[ArrayLike], seen: Sequence[ArrayLike], size: int) -> list[Top]:
+        """`top` for several queries at once, all of the same entries."""
+        if size < 1:
+            raise InputError(f"at least one entry must be asked for, got {size}")
+        snapshot = self._snapshot
+        asked = [self._asked(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)]
+        kept = min(size, max(1, snapshot.entries))
+        scores = np.full((len(asked), kept), -np.inf, np.float32)
+        ids = np.full((len(asked), kept), -1, np.int64)
+        sums = np.zeros(PLACES, np.float32)
+        for block, inverse, complete in snapshot.parts():
+            known = (block.occurrences, inverse, complete)
+            for query, *best in zip(asked, scores, ids, strict=True):
+                block_parts.search(known, query, snapshot.values, sums, (block.alive, block.ids), tuple(best))
+        return [_sorted(*best) for best in zip(ids, scores, strict=True)]
+
+    def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:
+        """The score of every entry, in the order of their numbers."""
+        snapshot = self._snapshot
+        asked = self._asked(snapshot, query, seen)
+        sums = np.zeros(PLACES, np.float32)
+        ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+        for block, inverse, complete in snapshot.parts():
+            known = (block.occurrences, inverse, complete)
+            found = block_parts.score(known, asked, snapshot.values, sums)
+            ids.append(block.ids[block.alive])
+            scores.append(found[block.alive])
+        return Top(np.concatenate(ids), np.concatenate(scores))
+
+    def cosines(self, rows: Iterable[int], query: ArrayLike) -> FloatArray:
+        """The cosine of a query's counts with chosen entries', by channel: [channels, rows]."""
+        snapshot = self._snapshot
+        cells, weights, cuts, _ = self._asked(snapshot, query, np.ones(self.channels))
+        found = [_find(snapshot, row) for row in rows]
+        result = np.zeros((self.channels, len(found)), np.float32)
+        for column, (number, place) in enumerate(found):
+            counts = block_parts.counts_at(snapshot.blocks[number], place, cells)
+            shares = np.concatenate([[0], np.cumsum(weights * snapshot.values[counts], dtype=float)])
+            inverse = snapshot.weights.inverse[number][:, place]
+            result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
+        return result
+
+    def names(self, rows: Iterable[int]) -> list[str]:
+        """What the entries are called."""
+        snapshot = self._snapshot
+        return [snapshot.blocks[number].names[place] for number, place in (_find(snapshot, r) for r in rows)]
+
+    def _asked(self, snapshot: _Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
+        counts, shown = np.asarray(query), np.asarray(seen, np.float32)
+        if counts.shape != (self.channels, self.vocabulary) or shown.shape != (self.channels,):
+            raise InputError(
+                f"a query needs counts [{self.channels}, {self.vocabulary}] and {self.channels} shares, "
+                f"got {list(counts.shape)} and {list(shown.shape)}"
+            )
+        if not (np.isfinite(counts).all() and (counts >= 0).all() and np.isfinite(shown).all()):
+            raise InputError("a query's counts and shares must be finite, and counts not below 0")
+        return snapshot.asked(counts, shown)
+
+    def save(self, folder: str | Path, stamp: str) -> None:
+        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
+
+        `stamp` says which state of the catalogue this is: `load` asks for it.
+        """
+        with self._writing:
+            snapshot, next_id = self._snapshot, self._next_id
+        about = {
+            "channels": self.channels,
+            "vocabulary": self.vocabulary,
+            "weighting": self.weighting,
+            "model_id": self.model_id,
+            "stamp": stamp,
+            "next_id": next_id,
+        }
+        save_folder(Path(folder), Contents(about, snapshot.blocks, snapshot.weights))
+
+    @classmethod
+    def load(cls, folder: str | Path, stamp: str) -> Self | None:
+        """What `save` wrote under this very stamp, left on disk and mapped; None if there is none."""
+        contents = load_folder(Path(folder), stamp)
+        if contents is None:
+            return None
+        about = contents.about
+        try:
+            made = cls(about["channels"], about["vocabulary"], about["weighting"], model_id=about["model_id"])
+        except InputError:
+            return None
+        made._next_id = about["next_id"]
+        made._snapshot = made._showing(contents.blocks, contents.weights)
+        return made
+
+
+def _push(blocks: list[Block], block: Block) -> None:
+    """Put a block last, joined with those before it that are small, too, and fit into one with it."""
+    while blocks and len(blocks[-1]) <= 2 * len(block) and len(blocks[-1]) + len(block) <= ROWS:
+        block = block_parts.join(blocks.pop(), block)
+    if len(block):
+        blocks.append(block)
+
+
+def _thinned(block: Block, places: list[int]) -> Block:
+    block = block.without(np.array(places))
+    return block_parts.compacted(block) if block.living < (1 - DEAD_SHARE) * len(block) else block
+
+
+def _find(snapshot: _Snapshot, row: int) -> tuple[int, int]:
+    """The number of the block that an entry is in, and its place there."""
+    number = bisect_right(snapshot.blocks, row, key=lambda block: int(block.ids[0])) - 1
+    if number >= 0:
+        block = snapshot.blocks[number]
+        place = int(np.searchsorted(block.ids, row))
+        if place < len(block) and block.ids[place] == row and block.alive[place]:
+            return number, place
+    raise InputError(f"there is no entry {row}; it was never added, or was removed")
+
+
+def _sorted(ids: NDArray[np.int64], scores: FloatArray) -> Top:
+    kept = ids >= 0
+    order = np.lexsort((ids[kept], -scores[kept]))
+    return Top(ids[kept][order], scores[kept][order])

@@ -1,0 +1,49 @@
+"""How a search weighs things: what the paper prints, and what measures best."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting
+from dancematch.index.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
+
+Shortlist = Literal["capped", "paper", "all"]
+CAP = 200  # dances
+LIMIT = 10  # matches a search returns
+
+
+@dataclass(frozen=True)
+class Only:
+    """Which dances a search is about; None = any."""
+
+    label: str | None = None
+    bank: str | None = None
+    periodic: bool | None = None  # whether the dance repeats itself
+
+
+ANY = Only()
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Numbers that change a search, but no fingerprint."""
+
+    weights: Mapping[str, float]  # of the metrics, together 1
+    weighting: Weighting = DEFAULT_WEIGHTING  # of the words in histograms
+    shortlist: Shortlist = "capped"
+    metrics: Literal["default", "paper"] = "default"
+
+    def shortlisted(self, dances: int) -> int:
+        """How many of the dances stage two looks at."""
+        capped = min(CAP, dances)
+        if self.shortlist == "all":
+            return dances
+        # As printed, which never caps: half of a large catalogue is more than the cap.
+        return max(dances // 2, capped) if self.shortlist == "paper" else capped
+
+
+DEFAULT = Settings(WEIGHTS_DEFAULT)
+SETTINGS: Mapping[str, Settings] = MappingProxyType(
+    {"default": DEFAULT, "paper": Settings(WEIGHTS_PAPER, "cosine", "paper", "paper")}
+)
