@@ -17,7 +17,7 @@ measure() {
 }
 
 measure "cross-dancer-$genres" aist-cross-dancer --method kmeans-whole --method dtw --method late-interaction
-measure "cross-dancer-$genres-order" aist-cross-dancer --two-stage
+measure "cross-dancer-$genres-order" aist-cross-dancer --search two-stage
 measure "cross-dancer-$genres-query" aist-cross-dancer --phases 2 --soft
 measure "genre-$genres" aist-genre
 measure "excerpt-$genres" excerpt

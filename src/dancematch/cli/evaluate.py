@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "models", multiple=True, help="A model's folder or name to run; may be given several times."
 )
-@click.option("--two-stage", "in_order", is_flag=True, help="Look at the order of the words too.")
+@click.option(
+    "--search", type=click.Choice(["histogram", "two-stage", "brute-force", "paper"]), default="histogram",
+    show_default=True, help="Histograms alone; with the order of words, as 'search' does; that without a "
+    "shortlist; or as the paper prints it.",
+)  # fmt: skip
 @click.option(
     "--phases", type=click.IntRange(1), default=1, help="Starting frames to count a query's words at."
 )
@@ -50,7 +54,7 @@ def eval_command(  # as many parameters as options
     query_genres: str | None,
     methods: tuple[str, ...],
     models: tuple[str, ...],
-    in_order: bool,
+    search: str,
     phases: int,
     soft: bool,
     refit: bool,
@@ -69,7 +73,7 @@ def eval_command(  # as many parameters as options
     Example:
       dancematch eval aist-cross-dancer --data aistpp --method kmeans --json
       dancematch eval aist-cross-dancer --data aistpp --query-genres PO,LH --refit
-      dancematch eval aist-cross-dancer --data aistpp --model my-model --two-stage
+      dancematch eval aist-cross-dancer --data aistpp --model my-model --search two-stage
       dancematch eval aist-cross-dancer --data aistpp --query-genres LH --model my-model --method dtw
       dancematch eval excerpt --data aistpp --model my-model --max-queries 100
     """
@@ -83,7 +87,7 @@ def eval_command(  # as many parameters as options
         raise click.UsageError("--refit fits the k-means of a --method; a --model stays as it is")
     if (suite == "video") != (views is not None):
         raise click.UsageError("--views belongs to the suite video, which needs it")
-    chosen = _methods(methods, models, in_order=in_order, phases=phases, soft=soft)
+    chosen = _methods(methods, models, search=search, phases=phases, soft=soft)
     say(f"reading {data}")
     clips = load_clips(data)
     genres = query_genres.split(",") if query_genres else None
@@ -105,27 +109,31 @@ def eval_command(  # as many parameters as options
 
 
 def _methods(
-    methods: Sequence[str], models: Sequence[str], *, in_order: bool, phases: int, soft: bool
+    methods: Sequence[str], models: Sequence[str], *, search: str, phases: int, soft: bool
 ) -> "list[tuple[str | Method, bool]]":
     """Models and named methods, each with what the options ask of its words and whether it may be fitted."""
     from dancematch.evaluation.continuous import REFERENCES
     from dancematch.evaluation.words import METHODS, Method
-    from dancematch.index.settings import DEFAULT
 
     wordless = [method for method in methods if method in REFERENCES]
     for method in methods:
         if method not in METHODS and method not in REFERENCES:
             known = ", ".join((*METHODS, *REFERENCES))
             raise click.UsageError(f"there is no method {method!r}; there are {known}")
-    if wordless and (in_order or soft or phases > 1):
-        raise click.UsageError(f"--two-stage, --phases and --soft are about words; {wordless[0]} has none")
+    if wordless and (search != "histogram" or soft or phases > 1):
+        raise click.UsageError(f"--search, --phases and --soft are about words; {wordless[0]} has none")
     named = [method for method in methods if method in METHODS] if methods or models else list(METHODS)
     words = [*((Method(model), False) for model in models), *((METHODS[method], True) for method in named)]
-    asked = [
-        (replace(method, settings=DEFAULT if in_order else method.settings, phases=phases, soft=soft), here)
-        for method, here in words
-    ]
+    asked = [(_as_asked(method, search, phases, soft), fitted_here) for method, fitted_here in words]
     return [*dict.fromkeys(asked), *((method, False) for method in wordless)]
+
+
+def _as_asked(method: "Method", search: str, phases: int, soft: bool) -> "Method":
+    from dancematch.evaluation.words import SEARCHES
+
+    settings = SEARCHES[search] or method.settings
+    weighting = settings.weighting if settings else method.weighting
+    return replace(method, settings=settings, weighting=weighting, phases=phases, soft=soft)
 
 
 def _emit(results: "Sequence[Result]") -> None:

@@ -1,7 +1,7 @@
 """Clips compared by their words, as a search would: any tokeniser, by histogram and in order."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from dancematch.index.histogram import (
 from dancematch.index.judge import judge
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.metrics import combine
-from dancematch.index.settings import DEFAULT, Settings
+from dancematch.index.settings import DEFAULT, SETTINGS, Settings
 from dancematch.index.shelf import Placed, Shelf
 from dancematch.model.patches import PatchTokeniser, soft_assignment
 from dancematch.motion import FPS, canonicalise, excerpt
@@ -41,16 +41,28 @@ class Method:
     soft: bool = False  # a query's patch counts as its nearest words, by weight
 
     @property
+    def _search(self) -> str:
+        return next((name for name, settings in SEARCHES.items() if settings is self.settings), "two-stage")
+
+    @property
     def suffix(self) -> str:
         """What tells the method's name from that of the plain search by histograms."""
         marks = {
             "-cosine": self.weighting == "cosine",
-            "-two-stage": self.settings is not None,
+            f"-{self._search}": self.settings is not None,
             f"-phases{self.phases}": self.phases > 1,
             "-soft": self.soft,
         }
         return "".join(mark for mark, applies in marks.items() if applies)
 
+
+# How stage two searches; None = histograms alone.
+SEARCHES: Mapping[str, Settings | None] = {
+    "histogram": None,
+    "two-stage": DEFAULT,
+    "brute-force": replace(DEFAULT, shortlist="all"),
+    "paper": SETTINGS["paper"],
+}
 
 METHODS: Mapping[str, Method] = {
     "kmeans": Method("floor"),

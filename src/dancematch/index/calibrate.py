@@ -18,8 +18,8 @@ MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
 FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
 ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
-WIDENING = 1.6  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
-_LEAST_SPREAD = 0.02  # of the score: a narrower crowd is chance
+WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
+_LEAST_SPREAD = 0.08  # a clip that nobody resembles at all has a narrower crowd, which says nothing
 _NORMAL = NormalDist()
 
 
@@ -29,15 +29,20 @@ def evalue(score: float, background: FloatArray, peers: FloatArray, trials: int)
     `background` and `peers` are scores of dances that are not this one. Without a background
     there is no telling: every comparison might.
     """
+    return float(evalues(np.array([score]), background, peers, trials)[0])
+
+
+def evalues(scores: FloatArray, background: FloatArray, peers: FloatArray, trials: int) -> FloatArray:
+    """`evalue` of several dances, none of which is among the others."""
     if len(background) < FEWEST:
-        return float(trials)
+        return np.full(len(scores), float(trials))
     middle, spread = _tail(background)
     unrelated = peers[trials * _chance(_stretched(peers), middle, spread) > ANOTHER_TAKE]
     if len(unrelated):
         middle = max(middle, float(np.median(_stretched(unrelated))))
     if len(unrelated) >= FEWEST_PEERS:
         spread = max(spread, _tail(unrelated)[1])
-    return float(trials * _chance(_stretched(np.array([score])), middle, spread)[0])
+    return np.asarray(trials * _chance(_stretched(scores), middle, spread))
 
 
 def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:

@@ -19,19 +19,21 @@ class Judged:
     cosines: FloatArray  # [channels, stretches]; below 0 where a stretch shows nothing
     lines: Lines
     parts: dict[str, FloatArray]  # the score's parts by metric, a value a stretch
-    scores: FloatArray
+    scores: FloatArray  # to rank by
+    evidence: FloatArray  # to tell a known dance from an unknown one by
 
 
 def judge(reading: Reading, stretches: Stretches, wholes: Stretches, settings: Settings) -> Judged:
     """Histograms and metrics of the stretches, order in the whole tracks that they are of."""
     cosines, lines = reading.cosines(stretches), reading.lines(wholes)
     parts = {"histogram": reading.histogram(cosines), "order": np.maximum(lines.agreements, 0)}
-    others = [name for name, weight in settings.weights.items() if weight > 0 and name not in parts]
+    wanted = {**settings.weights, **settings.evidence}
+    others = [name for name, weight in wanted.items() if weight > 0 and name not in parts]
     packed = Packed.of(_fingerprints(stretches, reading.codebook) if others else ())
     for name in others:
         metric = PRESETS[settings.metrics][name]
         parts[name] = reading.together(metric.similarities(reading.fingerprint, packed, reading.codebook))
-    return Judged(cosines, lines, parts, combine(parts, settings.weights))
+    return Judged(cosines, lines, parts, combine(parts, settings.weights), combine(parts, settings.evidence))
 
 
 def _fingerprints(stretches: Stretches, codebook: Codebook) -> list[Fingerprint]:

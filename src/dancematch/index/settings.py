@@ -1,12 +1,12 @@
 """How a search weighs things: what the paper prints, and what measures best."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting
-from dancematch.index.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
+from dancematch.index.weights import EVIDENCE, WEIGHTS_DEFAULT, WEIGHTS_PAPER
 
 Shortlist = Literal["capped", "paper", "all"]
 CAP = 200  # dances
@@ -29,7 +29,10 @@ ANY = Only()
 class Settings:
     """Numbers that change a search, but no fingerprint."""
 
-    weights: Mapping[str, float]  # of the metrics, together 1
+    weights: Mapping[str, float]  # of the metrics, together 1: what dances are ranked by
+    evidence: Mapping[str, float] = field(
+        default_factory=lambda: EVIDENCE
+    )  # the same for telling a known dance from an unknown one
     weighting: Weighting = DEFAULT_WEIGHTING  # of the words in histograms
     shortlist: Shortlist = "capped"
     metrics: Literal["default", "paper"] = "default"
@@ -45,5 +48,8 @@ class Settings:
 
 DEFAULT = Settings(WEIGHTS_DEFAULT)
 SETTINGS: Mapping[str, Settings] = MappingProxyType(
-    {"default": DEFAULT, "paper": Settings(WEIGHTS_PAPER, "cosine", "paper", "paper")}
+    {
+        "default": DEFAULT,
+        "paper": Settings(WEIGHTS_PAPER, weighting="cosine", shortlist="paper", metrics="paper"),
+    }
 )

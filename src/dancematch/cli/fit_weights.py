@@ -1,0 +1,61 @@
+"""dancematch fit-weights: learn how much each metric counts."""
+
+from pathlib import Path
+
+import click
+
+from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+
+
+@click.command("fit-weights")
+@click.argument("catalogue")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to write.",
+)
+@click.option("--metrics", help="Metrics to choose from, by commas (default: all).")
+@click.option("--seed", default=0, show_default=True, help="Decides which labels judge which.")
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@json_option
+def fit_weights_command(
+    catalogue: str,
+    output: Path,
+    metrics: str | None,
+    seed: int,
+    model: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Learn from the labels of CATALOGUE how much each metric of the search counts.
+
+    Dances of one label are performances of one dance; each asks for the others of its label.
+    'dancematch search --weights FILE' uses what was learnt.
+
+    \b
+    Example:
+      dancematch add dances.db thriller-takes/ --label thriller
+      dancematch add dances.db macarena-takes/ --label macarena
+      dancematch fit-weights dances.db -o weights.json
+    """
+    from dancematch.index.weights import write_weights
+    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.fitting import LEARNABLE, learn_weights
+
+    require_free(output, force)
+    chosen = [name.strip() for name in metrics.split(",")] if metrics else LEARNABLE
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
+        fitted = learn_weights(known, chosen, seed=seed, on_progress=tell)
+    write_weights(output, fitted.weights, replace=force)
+    if as_json:
+        emit_json(fitted)
+    else:
+        ordered = sorted(fitted.weights.items(), key=lambda one: -one[1])
+        emit_table(["metric", "weight"], [[name, f"{weight:.3f}"] for name, weight in ordered])
+    say(
+        f"with weights learnt from other labels, {fitted.rank1:.1%} of {fitted.questions} questions were "
+        f"answered rightly at rank 1; {output}: written"
+    )

@@ -1,0 +1,56 @@
+"""Learn from a labelled catalogue how much each metric of the search counts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dancematch.errors import InputError
+from dancematch.index.fit import Fitted, Question, fit_weights
+from dancematch.index.metrics import METRICS
+from dancematch.index.settings import DEFAULT
+from dancematch.index.weights import ENGINES_OWN
+from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pipeline.extract import Progress
+
+LEARNABLE = tuple(dict.fromkeys((*ENGINES_OWN, *METRICS)))
+
+
+def learn_weights(
+    catalogue: Catalogue,
+    metrics: Sequence[str] = LEARNABLE,
+    *,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> Fitted:
+    """Weights under which dances of one label find each other before any other dance.
+
+    Every dance asks for the others of its label; a label that only one dance has says nothing.
+    Costs a search by all metrics for each.
+    """
+    unknown = sorted(set(metrics) - set(LEARNABLE))
+    if unknown or not metrics:
+        named = ", ".join(unknown) or "none"
+        raise InputError(f"weights can be learnt of {', '.join(LEARNABLE)}; got {named}")
+    return fit_weights(list(_questions(catalogue, metrics, on_progress)), metrics, seed=seed)
+
+
+def _questions(
+    catalogue: Catalogue, metrics: Sequence[str], on_progress: Progress | None
+) -> Iterator[Question]:
+    from dancematch.index.engine import Query
+
+    settings = replace(DEFAULT, weights={name: 1 / len(metrics) for name in metrics})
+    labels = {dance.dance_id: dance.label for dance in catalogue.dances()}
+    shared = {label for label, count in Counter(labels.values()).items() if label is not None and count > 1}
+    asking = [(name, words) for name, words in catalogue.fingerprints() if labels[name] in shared]
+    engine = catalogue.engine()
+    for number, (name, words) in enumerate(asking, start=1):
+        names, judged = engine.judged(Query(words), settings=settings)
+        others = np.array([other != name for other in names])
+        right = np.array([labels[other] == labels[name] for other in names])
+        parts = {metric: judged.parts[metric][others] for metric in metrics}
+        yield Question(str(labels[name]), parts, right[others])
+        if on_progress is not None:
+            on_progress(number / len(asking))
