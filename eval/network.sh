@@ -1,7 +1,10 @@
 #!/bin/sh
 # Measure a trained model against the floor on genres that it has not seen; the figures go to eval/results.
 #   sh eval/network.sh AISTPP_FOLDER GENRES MODEL_FOLDER [VIEWS_FOLDER]
-# GENRES, such as LH,PO, are those that the model was trained without; the views must be others than it saw.
+# GENRES, such as LH,PO, are those that the model was trained without; the views must be others than it saw:
+#   dancematch train AISTPP CMU VIEWS -o runs/without-LH-PO --without-genres LH,PO
+#   python eval/make_views.py LH_AND_PO_FOLDER TEST_VIEWS --count 60 --seed 1
+#   sh eval/network.sh AISTPP LH,PO runs/without-LH-PO/model TEST_VIEWS
 set -eu
 data=$1
 genres=$2
@@ -25,7 +28,10 @@ if [ -n "$views" ]; then
   stretches=$(mktemp -d)
   .venv/bin/python eval/stretches.py "$views" "$data" "$stretches"
   measure "video-$genres" video --views "$views"
+  measure "video-$genres-order" video --views "$views" --search two-stage
   measure "video-$genres-true" video --views "$stretches"
   rm -r "$stretches"
 fi
+sh eval/keep.sh eval/results cells \
+  .venv/bin/python eval/cells.py "$data" --model "$model" --query-genres "$genres"
 .venv/bin/python eval/tables.py

@@ -111,10 +111,8 @@ def strangers_among_aist_table() -> list[str]:
     rows = results("open-set-strangers")
     limits = list(rows[0]["false_accepts"])
     unknown = " | ".join(f"{rows[0]['false_accepts'][limit]:.1%}" for limit in limits)
-    table = [
-        f"**Strangers among AIST++** ({rows[0]['strangers']} stretches of CMU and procedural motions are the strangers)",
-        "",
-    ]
+    kinds = "stretches of CMU and procedural motions are the strangers"
+    table = [f"**Strangers among AIST++** ({rows[0]['strangers']} {kinds})", ""]
     table += [f"| query | {' | '.join(f'E ≤ {limit}' for limit in limits)} | at 1 % strangers |"]
     table += ["|---|" + "---|" * (len(limits) + 1), f"| stranger, let in | {unknown} | 1 % |"]
     for row in rows:
