@@ -8,7 +8,14 @@ shift
 cd "$(dirname "$0")/.."
 keep() { sh eval/keep.sh bench/results "$@"; }
 
-keep search .venv/bin/python bench/search.py
+sizes="10000 100000 1000000" # a million takes 8 GB of memory and as much on disk
+# shellcheck disable=SC2086
+keep search .venv/bin/python bench/search.py --queries 30 --entries $sizes
+# shellcheck disable=SC2086
+keep search-whole .venv/bin/python bench/search.py --words whole --queries 30 --entries $sizes
+# shellcheck disable=SC2086
+keep opening .venv/bin/python bench/opening.py --entries $sizes
+keep shortlisted .venv/bin/python bench/shortlisted.py --queries 100
 keep metrics .venv/bin/python bench/metrics.py # needs the extra `bench`
 keep catalogue .venv/bin/python bench/catalogue.py
 keep tokenise .venv/bin/python bench/tokenise.py

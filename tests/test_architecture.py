@@ -40,6 +40,8 @@ HOMES = {
     "tqdm": ("cli/",),
     "numba": ("index/",),
     "sqlalchemy": ("catalogue/",),
+    "rapidfuzz": ("benchmark/labels.py",),
+    "matplotlib": ("pipeline/pictures.py", "training/curves.py"),
     "fastapi": ("server/",),
     "uvicorn": ("server/", "cli/"),
     "ray": ("cluster/",),

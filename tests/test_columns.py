@@ -340,7 +340,7 @@ def test_damaged_places_lead_nowhere_outside(stored):
 
 
 @pytest.mark.parametrize(
-    "change", [{"format": 2}, {"blocks": [[1, 2]]}, {"names": []}, {"channels": "x"}, {"weighting": "magic"}]
+    "change", [{"format": 3}, {"blocks": [[1, 2]]}, {"names": []}, {"channels": "x"}, {"weighting": "magic"}]
 )
 def test_another_format_counts_as_no_cache(stored, change):
     path = stored[1] / "columns.json"
@@ -375,7 +375,7 @@ import os, sys
 from dancematch.index import columns_folder
 from dancematch.index.columns import Columns
 
-write, when = columns_folder._write_parts, int(sys.argv[2])
+write, when = columns_folder.write_parts, int(sys.argv[2])
 calls = []
 
 def dying(path, kind, parts):
@@ -385,7 +385,7 @@ def dying(path, kind, parts):
         os._exit(9)
     return write(path, kind, parts)
 
-columns_folder._write_parts = dying
+columns_folder.write_parts = dying
 made = Columns.load(sys.argv[1], "7")
 made.delete([0])
 made.save(sys.argv[1], "8")

@@ -5,23 +5,20 @@ choreographies. From the video files on, the path is the one every user's clip t
 """
 
 import json
-import multiprocessing
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dancematch.benchmark.camera import Camera
 from dancematch.benchmark.choreography import Choreography, Dancer, choreography, perform
+from dancematch.benchmark.filming import Stage, film_all
 from dancematch.benchmark.mannequin import Look
 from dancematch.benchmark.render import render
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue, sure_ones
-from dancematch.pipeline.extract import Progress, end_with_parent, motions_of_many
+from dancematch.pipeline.extract import motions_of_many
 from dancematch.types import Match, Motion
 
 VERSION = 1  # of what is rendered: a folder of another version is not continued
@@ -114,15 +111,12 @@ class Demo:
         return self.folder / "dances.db"
 
 
-Stage = Callable[[str], Progress]  # names a stage of the work and gives the way to tell its progress
-
-
 def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: Stage) -> Demo:
     """Render, learn and recognise in `folder`; an interrupted run is continued."""
     folder = Path(folder)
     _claim(folder)
     known, queries = known_scenes(), query_scenes()
-    _film(known + queries, folder, jobs, on_stage("rendering"))
+    film_all(_longest_first(known + queries), folder, jobs, on_stage("rendering"))
     with open_catalogue(folder / "dances.db") as catalogue:
         clips = [scene.film(folder) for scene in known]
         for added in catalogue.add_many(clips, jobs=jobs, on_progress=on_stage("learning")):
@@ -177,29 +171,6 @@ def _claim(folder: Path) -> None:
         raise InputError(f"{folder} cannot be used for the demo: {error}") from None
 
 
-def _film(scenes: Sequence[Scene], folder: Path, jobs: int, tell: Progress) -> None:
-    """Render all scenes, several at a time."""
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, _start_renderer)
-    try:
-        futures = [pool.submit(scene.film, folder) for scene in _longest_first(scenes)]
-        for done, future in enumerate(as_completed(futures), start=1):
-            future.result()
-            tell(done / len(scenes))
-    except BrokenProcessPool:
-        raise InputError("a process that rendered the demo died, perhaps for lack of memory") from None
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error}") from None
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _start_renderer() -> None:
-    end_with_parent()
-    # Ctrl-C ends a rendering at once; what it has written so far is written again next time.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _longest_first(scenes: Sequence[Scene]) -> Iterator[Scene]:
+def _longest_first(scenes: Sequence[Scene]) -> list[Scene]:
     """So that no process is left alone with a long one at the end."""
-    yield from sorted(scenes, key=lambda scene: scene.seconds is not None)
+    return sorted(scenes, key=lambda scene: scene.seconds is not None)

@@ -1,7 +1,6 @@
 """Pictures for reports, as text that stands inside an HTML page: frames, skeletons, word timelines."""
 
 import base64
-import colorsys
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import DanceMatchError
 from dancematch.motion import canonicalise
+from dancematch.pipeline.pictures import word_colours
 from dancematch.pose.video import read_frames
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, Span
@@ -118,12 +118,5 @@ def _runs(fingerprint: Fingerprint, codebook: Codebook, channel: int, step: floa
 
 
 def _colours(vectors: FloatArray) -> list[str]:
-    """A colour a word from the two main directions of its vector: the first words of a PCA basis."""
-    plane = vectors[:, :2] - vectors[:, :2].mean(axis=0)
-    hue = (np.arctan2(plane[:, 1], plane[:, 0]) / (2 * np.pi)) % 1
-    reach = np.linalg.norm(plane, axis=1)
-    light = 0.75 - 0.35 * reach / max(float(reach.max()), 1e-9)
-    return [
-        "#" + "".join(f"{round(255 * part):02x}" for part in colorsys.hls_to_rgb(float(h), float(b), 0.6))
-        for h, b in zip(hue, light, strict=True)
-    ]
+    """A colour a word, as HTML writes it."""
+    return ["#" + bytes(np.round(255 * colour).astype(np.uint8)).hex() for colour in word_colours(vectors)]

@@ -6,6 +6,7 @@ A file of an older version is brought to today's when it is opened, in one trans
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
@@ -19,6 +20,7 @@ READ = "BEGIN"
 # A writer takes its turn at the start: two that both read first could never both go on.
 WRITE = "BEGIN IMMEDIATE"
 
+_IDENTITY = sa.select(facts.c.value).where(facts.c.name == "identity")
 _ALWAYS_THERE = {"facts", "dances", "tracks"}  # in every version
 
 
@@ -67,6 +69,7 @@ class Database:
     def _make_tables(self, connection: sa.Connection) -> None:
         metadata.create_all(connection)
         initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0", "log_start": "0"}
+        initial["identity"] = uuid4().hex
         connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
 
     def _version(self, connection: sa.Connection) -> int:
@@ -106,7 +109,8 @@ class Database:
         if stored != self.model_id:
             raise ModelMismatchError(
                 f"{self.where} holds words of the model {stored}, not of {self.model_id}; open it with that "
-                f"model, or make its words anew with this one: dancematch retokenise {self.where}"
+                f"model, or make its words anew with this one, by its name or folder: "
+                f"dancematch retokenise {self.where} --model MODEL"
             )
 
     @contextmanager
@@ -149,6 +153,21 @@ class Database:
         """Counts the changes: what was derived at another generation is out of date."""
         with self.transaction() as connection:
             return int(self.fact(connection, "generation"))
+
+    @property
+    def identity(self) -> str:
+        """A random name that no other catalogue has, not even a later one in the same place.
+
+        One that was made before there were such names gets it now.
+        """
+        with self.transaction() as connection:
+            known = connection.execute(_IDENTITY).scalar()
+        if known is None:
+            with self.transaction(WRITE) as connection:
+                known = connection.execute(_IDENTITY).scalar() or uuid4().hex
+                connection.execute(sa.delete(facts).where(facts.c.name == "identity"))
+                connection.execute(sa.insert(facts).values(name="identity", value=known))
+        return str(known)
 
     def next_generation(self, connection: sa.Connection) -> int:
         """Count one change more. First in a transaction: from then on nobody else writes, in any database."""

@@ -59,13 +59,17 @@ def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fi
 
 
 def _with_unseen(fingerprint: Fingerprint, excluded: Iterable[Span]) -> Fingerprint:
-    """The same words, those that a stretch touches unseen; a border that rounding moved touches nothing."""
+    """The same words, those that a stretch touches unseen."""
     visibility = fingerprint.visibility.copy()
     for span in excluded:
-        first = (span.start - fingerprint.start) / fingerprint.seconds_per_word
-        last = (span.end - fingerprint.start) / fingerprint.seconds_per_word
-        visibility[max(0, math.floor(first + _ROUNDING)) : max(0, math.ceil(last - _ROUNDING))] = 0
+        visibility[excluded_words(span, fingerprint.start, fingerprint.seconds_per_word)] = 0
     return replace(fingerprint, visibility=visibility)
+
+
+def excluded_words(span: Span, start: float, seconds_per_word: float) -> slice:
+    """The words that a stretch touches; a border that rounding moved touches nothing."""
+    first, last = (span.start - start) / seconds_per_word, (span.end - start) / seconds_per_word
+    return slice(max(0, math.floor(first + _ROUNDING)), max(0, math.ceil(last - _ROUNDING)))
 
 
 def motion_of(row: Row) -> Motion | None:

@@ -31,7 +31,8 @@ metadata = MetaData()
 facts = Table(
     "facts",
     metadata,
-    # version, model_id, generation, and log_start: the generation from which on `removals` is complete
+    # version, model_id, identity (random), generation, and log_start: the generation from which on
+    # `removals` is complete
     Column("name", String, primary_key=True),
     Column("value", String, nullable=False),
 )

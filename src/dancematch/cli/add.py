@@ -34,7 +34,7 @@ def add_command(
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Learn the dances in PLACES (videos, motion files, or folders of them).
+    """Learn the dances in PLACES (videos, motion files, folders of them, or patterns such as 'clips/*.mp4').
 
     CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
     already known is skipped, so an interrupted run goes on where it stopped.
@@ -45,21 +45,25 @@ def add_command(
       dancematch add dances.db clips/ --label "summer class" --jobs 2
     """
     from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.extract import clips_in
 
     if dance_id and len(places) > 1:
         raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
+    clips = clips_in(places)
+    if dance_id and len(clips) > 1:
+        raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         if dance_id:
-            results = iter(
-                [known.add(places[0], dance_id=dance_id, label=label, bank=bank, on_progress=tell)]
-            )
+            results = iter([known.add(clips[0], dance_id=dance_id, label=label, bank=bank, on_progress=tell)])
         else:
-            results = known.add_many(places, label=label, bank=bank, jobs=jobs, on_progress=tell)
+            results = known.add_many(clips, label=label, bank=bank, jobs=jobs, on_progress=tell)
         counts = {"added": 0, "skipped": 0, "failed": 0}
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
             _tell_of(added, state, as_json)
+    if counts["skipped"] and (label or bank):
+        say("what was known already keeps the label and bank that it has")
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
         sys.exit(1)

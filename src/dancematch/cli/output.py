@@ -41,7 +41,9 @@ def complain(path: Path, error: Exception | None) -> None:
 
 
 def require_free(path: Path, force: bool) -> None:
-    """Say before the work, not after it, that its result would replace a file."""
+    """Say before the work, not after it, that its result would replace a file or has no folder to go to."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not force:
         raise InputError(f"{path} exists already; choose another name, or say --force to replace it")
 

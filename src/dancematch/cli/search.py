@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
+from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
 from dancematch.index.calibrate import MAX_EVALUE
-from dancematch.index.settings import LIMIT
+from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 
 if TYPE_CHECKING:
-    from dancematch.types import Match
+    from dancematch.index.engine import Engine, Query
+    from dancematch.index.explain import Evidence, Explanation
+    from dancematch.index.periodicity import Period
+    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.extract import Progress
+    from dancematch.types import Match, Passage, Span
 
 NO_MATCH = 3
 
@@ -24,40 +29,143 @@ NO_MATCH = 3
     "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
     help="A match that chance gives more often than this is no match.",
 )  # fmt: skip
+@click.option("--label", help="Only dances with this label.")
+@click.option("--bank", help="Only dances of this collection.")
+@click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
+@click.option(
+    "--weights", metavar="default|paper|FILE", default="default", show_default=True,
+    help="How much each metric counts; a FILE is what 'dancematch fit-weights' writes.",
+)  # fmt: skip
+@click.option(
+    "--shortlist", type=click.Choice(["capped", "paper", "all"]),
+    help="Dances to look at closely: the likeliest 200, half of them, or all of them (slow).",
+)  # fmt: skip
+@click.option("--explain", is_flag=True, help="Say why the first match is one.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Let --plot replace a file that is there.")
 @click.option("--model", help="A shipped model's name or a model's folder.")
 @json_option
 def search_command(
-    catalogue: str, clip: Path, limit: int, max_evalue: float, model: str | None, as_json: bool
+    catalogue: str,
+    clip: Path,
+    limit: int,
+    max_evalue: float,
+    label: str | None,
+    bank: str | None,
+    periodic: bool | None,
+    weights: str,
+    shortlist: str | None,
+    explain: bool,
+    plot: Path | None,
+    force: bool,
+    model: str | None,
+    as_json: bool,
 ) -> None:
-    """Say which dance of CATALOGUE the CLIP (a video or motion file) is.
+    """Say which dance of CATALOGUE the CLIP (a video, motion file or file of words) is.
 
-    Exits with 0 if there is one and with 3 if the clip is none of them.
+    Exits with 0 if there is one and with 3 if the clip is none of them. A file of words is
+    what 'dancematch fingerprint' writes.
 
     \b
     Example:
       dancematch search dances.db phone.mp4
       dancematch search dances.db phone.mp4 --json | head -n 1
+      dancematch search dances.db phone.mp4 --bank studio --explain
+      dancematch search dances.db phone.mp4 --plot why.png
     """
     from dancematch.pipeline.catalogue import open_catalogue, sure_ones
 
+    settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
+    if plot is not None:
+        _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        nearest = known.search(clip, limit=limit, max_evalue=None, on_progress=tell)
-    found = sure_ones(nearest, max_evalue)
+        queries = _queries(clip, known.tokeniser, tell)
+        nearest = known.engine().search(queries, limit=limit, settings=settings, only=only)
+        found = sure_ones(nearest, max_evalue)
+        wanted = found and (explain or plot is not None)
+        why, evidence = _explained(known.engine(), queries, found[0], settings) if wanted else (None, None)
+    _tell(found, why if explain else None, as_json)
+    if not found:
+        _tell_of_none(nearest, clip, catalogue, only, quiet=as_json)
+        sys.exit(NO_MATCH)
+    if plot is not None and evidence is not None:
+        _draw(plot, found[0], evidence, clip.name, force)
+
+
+def _queries(clip: Path, tokeniser: "Tokeniser", tell: "Progress") -> "list[Query]":
+    """All ways to read the clip."""
+    from dancematch.pipeline.readings import holds_words, read_clip
+
+    seen = read_clip(clip, tokeniser, on_progress=tell)
+    if holds_words(clip):
+        say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
+    return [query for one in seen for query in one.queries()]
+
+
+def _explained(
+    engine: "Engine", queries: "list[Query]", match: "Match", settings: Settings
+) -> "tuple[Explanation, Evidence]":
+    from dancematch.index.explain import explain
+
+    read = next(q for q in queries if (q.dancer, q.mirrored) == (match.dancer, match.mirrored))
+    return explain(engine, read, match, settings)
+
+
+def _draw(path: Path, match: "Match", evidence: "Evidence", clip: str, force: bool) -> None:
+    from dancematch.pipeline.pictures import draw_match
+
+    draw_match(path, match, evidence, clip, overwrite=force)
+    say(f"{path}: how {clip} lies in {match.dance_id}")
+
+
+def _settings(weights: str, shortlist: str | None) -> Settings:
+    """What the options say about a search."""
+    from dataclasses import replace
+
+    from dancematch.index.weights import read_weights
+
+    chosen = SETTINGS.get(weights) or replace(DEFAULT, weights=read_weights(weights))
+    return replace(chosen, shortlist=shortlist) if shortlist else chosen  # type: ignore[arg-type]
+
+
+def _require_drawable(path: Path, force: bool) -> None:
+    """Say before the work what would stop the picture after it."""
+    from dancematch.pipeline.pictures import require_drawable
+
+    require_free(path, force)
+    require_drawable(path)
+
+
+def _tell(found: "list[Match]", why: "Explanation | None", as_json: bool) -> None:
     if as_json:
-        for match in found:
-            emit_json(match)
+        import dataclasses
+
+        for number, match in enumerate(found):
+            described = dataclasses.asdict(match)
+            if why is not None and number == 0:
+                described["explanation"] = dataclasses.asdict(why)
+            emit_json(described)
     elif found:
         print_matches(found)
+        if why is not None:
+            print_explanation(found[0], why)
+
+
+def _tell_of_none(nearest: "list[Match]", clip: Path, catalogue: str, only: Only, *, quiet: bool) -> None:
+    if quiet:
+        return
+    if nearest:
+        say(f"no match: {clip} is none of the dances in {catalogue}")
+        say("the nearest, none of them near enough:")
+        for match in nearest[:3]:
+            say(f"  {match.score:.2f}  {match.dance_id}  (E = {match.evalue:.2g})")
+    elif only == Only():
+        say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:
-        say(
-            f"no match: {clip} is none of the dances in {catalogue}" + ("" if nearest else ", which is empty")
-        )
-        if nearest:
-            say("the nearest, none of them near enough:")
-            for match in nearest[:3]:
-                say(f"  {match.score:.2f}  {match.dance_id}  (E = {match.evalue:.2g})")
-    if not found:
-        sys.exit(NO_MATCH)
+        say(f"no match: {catalogue} has no dance of that label, bank or kind; 'dancematch list' names all")
 
 
 def print_matches(matches: "list[Match]") -> None:
@@ -84,3 +192,60 @@ def _body(match: "Match") -> str:
     """How much each region of the body agrees; one that the clip does not show is left out."""
     regions = [name for name in ("arms", "torso", "legs") if name in match.parts]
     return ", ".join(f"{name} {match.parts[name]:.2f}" for name in regions)
+
+
+def print_explanation(match: "Match", why: "Explanation") -> None:
+    """Show why a match is one, as tables."""
+    click.echo(f"\nWhy {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
+    _print_metrics(why)
+    click.echo("\nThe words that say most for it; in brackets, how often the dance has the very same word")
+    emit_table(
+        ["body part", "word", "share", "in the clip", "in the dance"],
+        [
+            [
+                said.channel.replace("_", " "),
+                f"{said.word} ({100 * said.same:.0f} %)",
+                f"{100 * said.share:.1f} %",
+                _when(said.query),
+                _when(said.reference),
+            ]
+            for said in why.words
+        ],
+    )
+    click.echo("\nThe passages that match, best first")
+    emit_table(
+        ["in the clip", "in the dance", "tempo", "and again in the dance"],
+        [_passage_row(group) for group in why.passages],
+    )
+    click.echo("\n" + _period_line(match.dance_id, why.period))
+    click.echo(_period_line("the clip", why.query_period))
+
+
+def _print_metrics(why: "Explanation") -> None:
+    names = list(why.metrics)
+    channels = dict.fromkeys(channel for one in why.metrics.values() for channel in one.by_channel)
+    weights = [f"{one.weight:.2f}" if one.weight else "" for one in why.metrics.values()]
+    overall = ["" if one.overall is None else f"{one.overall:.2f}" for one in why.metrics.values()]
+    rows = [["weight", *weights], ["all together", *overall]]
+    for channel in channels:
+        values = [one.by_channel.get(channel) for one in why.metrics.values()]
+        shown = ["" if value is None else f"{value:.2f}" for value in values]
+        rows.append([channel.replace("_", " "), *shown])
+    emit_table(["", *names], rows)
+
+
+def _when(spans: "tuple[Span, ...]", most: int = 3) -> str:
+    named = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in spans[:most])
+    return f"{named} s" + (f" and {len(spans) - most} more" if len(spans) > most else "")
+
+
+def _passage_row(group: "tuple[Passage, ...]") -> list[str]:
+    first, *again = group
+    repeated = _when(tuple(passage.reference for passage in again)) if again else ""
+    return [_when((first.query,)), _when((first.reference,)), f"x{first.tempo:.2f}", repeated]
+
+
+def _period_line(what: str, period: "Period | None") -> str:
+    if period is None:
+        return f"{what} does not repeat itself"
+    return f"{what} repeats itself every {period.seconds:.1f} s (strength {period.strength:.2f} of 1)"

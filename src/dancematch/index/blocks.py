@@ -24,7 +24,6 @@ Array = TypeVar("Array", bound=NDArray[Any])
 ROWS = 1 << 14  # entries a block: their sums stay in the fast caches while a query's columns go by
 PLACES = 1 << 16  # sums are this long, so that no 16-bit place can lie outside, whatever a file holds
 
-
 # Plain tuples, no named ones: numba keeps the class of a named one in its cache on disk, and a later
 # version of this file without that class could not read the cache.
 
@@ -35,6 +34,8 @@ Occurrences = tuple[
     NDArray[np.uint32],  # ends [groups + 1]: where each group's places begin
     NDArray[np.uint16],  # places, rising within a group
 ]
+# Stretches: first and last step of each, and the number of words a channel.
+Bounds = tuple[NDArray[np.int64], NDArray[np.int64], int]
 # A query's own cells.
 Asked = tuple[
     NDArray[np.uint32],  # cells, rising
@@ -50,7 +51,7 @@ class Block:
 
     occurrences: Occurrences
     ids: NDArray[np.int64]  # [N] rising
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the numbers, if there are none
     alive: NDArray[np.bool_]  # [N]
     usage: NDArray[np.int64]  # [2, cells] how many living entries have the cell, and how often in all
 
@@ -61,6 +62,10 @@ class Block:
     def living(self) -> int:
         """How many entries are not deleted."""
         return int(self.alive.sum())
+
+    def name(self, place: int) -> str:
+        """What an entry is called."""
+        return self.names[place] if self.names else str(self.ids[place])
 
     def without(self, places: NDArray[np.intp]) -> "Block":
         """The same block with these entries deleted: marked only."""
@@ -75,13 +80,23 @@ def encode(counts: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[st
     return _fresh(_encode(counts, int(counts.max(initial=0))), ids, names)
 
 
+def encode_words(
+    words: NDArray[Any], seen: NDArray[np.uint8], bounds: Bounds, ids: NDArray[np.int64]
+) -> Block:
+    """The same of stretches of words, without writing out their counts first."""
+    highest = min(255, int((bounds[1] - bounds[0] + 1).max(initial=0)))
+    return _fresh(_encode_words(words, seen, *bounds, highest), ids, ())
+
+
 def join(first: Block, second: Block) -> Block:
     """One block of the living entries of two, which must fit into one; the order stays."""
     parts = (first, second)
     occurrences = _join(first.occurrences, _moved(first, 0), second.occurrences, _moved(second, first.living))
     ids = np.concatenate([part.ids[part.alive] for part in parts])
     names = [
-        name for part in parts for name, alive in zip(part.names, part.alive.tolist(), strict=True) if alive
+        part.name(place)
+        for part in (parts if first.names or second.names else ())
+        for place in np.flatnonzero(part.alive).tolist()
     ]
     return _fresh(occurrences, ids, names)
 
@@ -135,6 +150,21 @@ def _encode(counts, highest):  # type: ignore[no-untyped-def]
         for cell in range(cells):
             if counts[entry, cell] > 0:
                 sizes[cell, counts[entry, cell]] += 1
+    groups, shared, ends = _open_groups(sizes)
+    places = np.zeros(ends[-1], np.uint16)
+    for entry in range(entries):
+        for cell in range(cells):
+            count = counts[entry, cell]
+            if count > 0:
+                places[sizes[cell, count]] = entry
+                sizes[cell, count] += 1
+    return groups, shared, ends, places
+
+
+@njit(cache=True, nogil=True)
+def _open_groups(sizes):  # type: ignore[no-untyped-def]
+    """Groups for so many places [cells, counts]; `sizes` then says where each group's next place goes."""
+    cells, highest = sizes.shape[0], sizes.shape[1] - 1
     made = np.count_nonzero(sizes)
     groups, shared = np.zeros(cells + 1, np.uint32), np.zeros(made, np.uint8)
     ends = np.zeros(made + 1, np.uint32)
@@ -148,13 +178,43 @@ def _encode(counts, highest):  # type: ignore[no-untyped-def]
                 ends[group + 1] = ends[group] + size
                 group += 1
         groups[cell + 1] = group
-    places = np.zeros(ends[made], np.uint16)
-    for entry in range(entries):
-        for cell in range(cells):
-            count = counts[entry, cell]
-            if count > 0:
-                places[sizes[cell, count]] = entry
+    return groups, shared, ends
+
+
+@njit(cache=True, nogil=True)
+def _encode_words(words, seen, firsts, lasts, vocabulary, highest):  # type: ignore[no-untyped-def]
+    """Count each stretch's words and note them; the noted ones are then put in place group by group."""
+    channels = words.shape[1]
+    sizes = np.zeros((channels * vocabulary, highest + 1), np.uint32)
+    noted = np.empty(channels * (lasts - firsts + 1).sum(), np.uint32)  # 256 * cell + count
+    ends_noted = np.empty(len(firsts), np.int64)
+    counts, met, size = np.zeros(vocabulary, np.int64), np.empty(vocabulary, np.int64), 0
+    for entry in range(len(firsts)):
+        for channel in range(channels):
+            kinds, byte, bit = 0, channel >> 3, 7 - (channel & 7)
+            for step in range(firsts[entry], lasts[entry] + 1):
+                if (seen[step, byte] >> bit) & 1:
+                    word = words[step, channel]
+                    if counts[word] == 0:
+                        met[kinds] = word
+                        kinds += 1
+                    counts[word] += 1
+            for number in range(kinds):
+                cell, count = channel * vocabulary + met[number], min(counts[met[number]], highest)
                 sizes[cell, count] += 1
+                noted[size] = 256 * cell + count
+                size += 1
+                counts[met[number]] = 0
+        ends_noted[entry] = size
+    groups, shared, ends = _open_groups(sizes)
+    places = np.zeros(size, np.uint16)
+    at = 0
+    for entry in range(len(firsts)):
+        while at < ends_noted[entry]:
+            cell, count = noted[at] >> 8, noted[at] & 255
+            places[sizes[cell, count]] = entry
+            sizes[cell, count] += 1
+            at += 1
     return groups, shared, ends, places
 
 

@@ -17,6 +17,9 @@ from dancematch.types import FloatArray
 MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
 FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
+# Where the middle lies at least, as long as too few peers tell: dances of one style are more alike than
+# the background knows. One known dance would otherwise be taken for nine in ten others of its style.
+STRANGER = 0.38
 ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
 WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
 _LEAST_SPREAD = 0.08  # a clip that nobody resembles at all has a narrower crowd, which says nothing
@@ -42,6 +45,8 @@ def evalues(scores: FloatArray, background: FloatArray, peers: FloatArray, trial
         middle = max(middle, float(np.median(_stretched(unrelated))))
     if len(unrelated) >= FEWEST_PEERS:
         spread = max(spread, _tail(unrelated)[1])
+    else:
+        middle = max(middle, STRANGER)
     return np.asarray(trials * _chance(_stretched(scores), middle, spread))
 
 

@@ -25,6 +25,7 @@ from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index import blocks as block_parts
 from dancematch.index.blocks import PLACES, ROWS, Asked, Block, frozen
 from dancematch.index.columns_folder import Contents, Weights, load_folder, save_folder
+from dancematch.index.hands import each
 from dancematch.index.histogram import (
     DEFAULT_WEIGHTING,
     Weighting,
@@ -129,6 +130,11 @@ class Columns:
         return self._snapshot.entries
 
     @property
+    def next_id(self) -> int:
+        """The number that the next entry will have."""
+        return self._next_id
+
+    @property
     def rows(self) -> NDArray[np.int64]:
         """The numbers of all entries, rising."""
         blocks = self._snapshot.blocks
@@ -170,12 +176,31 @@ class Columns:
         flat = np.ascontiguousarray(counts).reshape(len(counts), self.channels * self.vocabulary)
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(counts))
-            called = [str(number) for number in ids] if names is None else names
+            called = () if names is None else names
             blocks = list(self._snapshot.blocks)
             for first in range(0, len(counts), ROWS):
                 part = slice(first, first + ROWS)
                 _push(blocks, block_parts.encode(flat[part], ids[part].copy(), called[part]))
             self._next_id += len(counts)
+            self._snapshot = self._showing(tuple(blocks))
+        return ids
+
+    def append_words(
+        self,
+        words: NDArray[Any],
+        seen: NDArray[np.uint8],
+        firsts: NDArray[np.int64],
+        lasts: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Add stretches of words [steps, channels], seen by a bit a channel, from first to last step each."""
+        with self._writing:
+            ids = np.arange(self._next_id, self._next_id + len(firsts))
+            blocks = list(self._snapshot.blocks)
+            for first in range(0, len(firsts), ROWS):
+                part = slice(first, first + ROWS)
+                bounds = (firsts[part], lasts[part], self.vocabulary)
+                _push(blocks, block_parts.encode_words(words, seen, bounds, ids[part].copy()))
+            self._next_id += len(firsts)
             self._snapshot = self._showing(tuple(blocks))
         return ids
 
@@ -214,21 +239,35 @@ class Columns:
         """
         return self.top_of_each([query], [seen], size)[0]
 
-    def top_of_each(self, queries: Sequence[ArrayLike], seen: Sequence[ArrayLike], size: int) -> list[Top]:
-        """`top` for several queries at once, all of the same entries."""
+    def top_of_each(
+        self,
+        queries: Sequence[ArrayLike],
+        seen: Sequence[ArrayLike],
+        size: int,
+        among: NDArray[np.bool_] | None = None,
+    ) -> list[Top]:
+        """`top` for several queries at once, all of the same entries.
+
+        `among` says of each number whether its entry may be found; one that it does not reach may not.
+        """
         if size < 1:
             raise InputError(f"at least one entry must be asked for, got {size}")
         snapshot = self._snapshot
         asked = [self._asked(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)]
+        parts = [
+            ((block.occurrences, inverse, complete), (_open(block, among), block.ids))
+            for block, inverse, complete in snapshot.parts()
+        ]
         kept = min(size, max(1, snapshot.entries))
-        scores = np.full((len(asked), kept), -np.inf, np.float32)
-        ids = np.full((len(asked), kept), -1, np.int64)
-        sums = np.zeros(PLACES, np.float32)
-        for block, inverse, complete in snapshot.parts():
-            known = (block.occurrences, inverse, complete)
-            for query, *best in zip(asked, scores, ids, strict=True):
-                block_parts.search(known, query, snapshot.values, sums, (block.alive, block.ids), tuple(best))
-        return [_sorted(*best) for best in zip(ids, scores, strict=True)]
+
+        def top(one: Asked) -> Top:
+            best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
+            sums = np.zeros(PLACES, np.float32)
+            for known, open_to in parts:
+                block_parts.search(known, one, snapshot.values, sums, open_to, best)
+            return _sorted(best[1], best[0])
+
+        return each(top, asked)
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:
         """The score of every entry, in the order of their numbers."""
@@ -259,7 +298,7 @@ class Columns:
     def names(self, rows: Iterable[int]) -> list[str]:
         """What the entries are called."""
         snapshot = self._snapshot
-        return [snapshot.blocks[number].names[place] for number, place in (_find(snapshot, r) for r in rows)]
+        return [snapshot.blocks[number].name(place) for number, place in (_find(snapshot, r) for r in rows)]
 
     def _asked(self, snapshot: _Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
         counts, shown = np.asarray(query), np.asarray(seen, np.float32)
@@ -272,11 +311,8 @@ class Columns:
             raise InputError("a query's counts and shares must be finite, and counts not below 0")
         return snapshot.asked(counts, shown)
 
-    def save(self, folder: str | Path, stamp: str) -> None:
-        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
-
-        `stamp` says which state of the catalogue this is: `load` asks for it.
-        """
+    def contents(self, stamp: str) -> Contents:
+        """Everything, as it is kept in a folder under `stamp`."""
         with self._writing:
             snapshot, next_id = self._snapshot, self._next_id
         about = {
@@ -287,7 +323,14 @@ class Columns:
             "stamp": stamp,
             "next_id": next_id,
         }
-        save_folder(Path(folder), Contents(about, snapshot.blocks, snapshot.weights))
+        return Contents(about, snapshot.blocks, snapshot.weights)
+
+    def save(self, folder: str | Path, stamp: str) -> None:
+        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
+
+        `stamp` says which state of the catalogue this is: `load` asks for it.
+        """
+        save_folder(Path(folder), self.contents(stamp))
 
     @classmethod
     def load(cls, folder: str | Path, stamp: str) -> Self | None:
@@ -327,6 +370,14 @@ def _find(snapshot: _Snapshot, row: int) -> tuple[int, int]:
         if place < len(block) and block.ids[place] == row and block.alive[place]:
             return number, place
     raise InputError(f"there is no entry {row}; it was never added, or was removed")
+
+
+def _open(block: Block, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which of a block's entries are alive and among the chosen."""
+    if among is None:
+        return block.alive
+    reached = block.ids < len(among)
+    return frozen(block.alive & reached & among[np.where(reached, block.ids, 0)])
 
 
 def _sorted(ids: NDArray[np.int64], scores: FloatArray) -> Top:

@@ -6,22 +6,33 @@ what tempo. Dances come and go while others search.
 """
 
 import threading
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from dancematch.errors import ModelMismatchError
+from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index.align import TEMPI, usual_similarity
-from dancematch.index.calibrate import evalue
+from dancematch.index.calibrate import evalue, evalues
 from dancematch.index.columns import Columns
-from dancematch.index.entries import Entries, Known
+from dancematch.index.entries import (
+    WINDOW_SECONDS,
+    WINDOW_STEP_SECONDS,
+    WINDOWED_FROM_SECONDS,
+    Entries,
+)
+from dancematch.index.hands import each
 from dancematch.index.judge import Judged, judge
+from dancematch.index.library_folder import load_library, save_library
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.postings import Postings, choose_channels
 from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
 from dancematch.index.shelf import EMPTY, Placed, Shelf, pack, unpack
 from dancematch.index.shortlist import Candidates, Library, propose
+from dancematch.index.tracks import Known, Tracks, tracks_of
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match
 
 PEERS = 60  # dances of the catalogue that help to judge a score
@@ -45,6 +56,7 @@ class _Found:
     candidate: int
     name: str
     score: float
+    evidence: float
 
 
 @dataclass(frozen=True)
@@ -55,10 +67,19 @@ class _Crowd:
     peers: dict[str, float]  # dances of the catalogue, by name
     dances: int  # how many the catalogue has
 
-    def evalue(self, found: _Found, readings: int) -> float:
-        """How many dances would score as well by chance, all readings of the clip tried."""
-        peers = np.array([score for name, score in self.peers.items() if name != found.name])
-        return evalue(found.score, self.background, peers, self.dances * readings)
+    def evalues(self, found: Sequence[_Found], readings: int) -> dict[str, float]:
+        """How many dances would score as well by chance, all readings of the clip tried: by name."""
+        trials = self.dances * readings
+        others = [one for one in found if one.name not in self.peers]
+        scores, peers = np.array([one.evidence for one in others]), np.array(list(self.peers.values()))
+        result = dict(
+            zip((one.name for one in others), evalues(scores, self.background, peers, trials), strict=True)
+        )
+        for one in found:
+            if one.name in self.peers:  # nobody is a judge of himself
+                peers = np.array([score for name, score in self.peers.items() if name != one.name])
+                result[one.name] = evalue(one.evidence, self.background, peers, trials)
+        return result
 
 
 class Engine:
@@ -99,25 +120,49 @@ class Engine:
             )
         return fingerprint
 
+    @property
+    def tracks(self) -> int:
+        """How many dancers are there."""
+        return len(self._library.entries.tracks)
+
     def add(self, known: Sequence[Known]) -> None:
         """Enter dancers of dances; searches find them from now on."""
-        words = [self._checked(one.fingerprint) for one in known]
+        for one in known:
+            self._checked(one.fingerprint)
+        if known:
+            self.enter(tracks_of(known))
+
+    def enter(self, tracks: Tracks) -> None:
+        """Enter many dancers at once, packed; their words must be of this engine's model."""
+        channels = len(self._codebook.channels)
+        if tracks.volume.words.shape[1] != channels:
+            raise InputError(
+                f"words of {channels} channels were expected, got {tracks.volume.words.shape[1]}"
+            )
         with self._writing:
             # A search meets a dance in stage one first; all else about it must stand by then.
-            self._library.shelf.add(words)
-            shown = self._library.entries.add(known)
-            self._library.postings.append(words)
-            self._library.columns.append_fingerprints(shown)
+            library, volume = self._library, tracks.volume
+            numbers = library.shelf.put(volume)
+            entries = library.entries.add(tracks)
+            library.postings.enter(volume)
+            begins = volume.offsets[entries.tracks - numbers.start]
+            bounds = begins + entries.firsts, begins + entries.lasts
+            library.columns.append_words(volume.words, volume.seen, *bounds)
             self._rarity = None
 
-    def remove(self, keys: Sequence[int]) -> None:
-        """Forget dancers by the keys they were entered with."""
+    def remove(self, keys: Sequence[int]) -> set[int]:
+        """Forget dancers by the keys they were entered with; returns the keys of those who were here."""
+        if not keys:
+            return set()
         with self._writing:
-            tracks = self._library.entries.remove(keys)
-            entries = [entry for track in tracks for entry in self._library.entries.of_track(track).tolist()]
-            self._library.columns.delete(entries)
-            self._library.postings.delete(tracks)
-            self._rarity = None
+            known = self._library.entries.remove(keys)
+            tracks = list(known.values())
+            if tracks:
+                entries, _ = self._library.entries.of_tracks(np.array(tracks))
+                self._library.columns.delete(entries.tolist())
+                self._library.postings.delete(tracks)
+                self._rarity = None
+            return set(known)
 
     def search(
         self,
@@ -135,21 +180,80 @@ class Engine:
         chosen, rarity = settings or self._settings, self._worth()
         readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
-        looked = [
-            self._look_at(reading, stretches, chosen)  # stage two: order in time
-            for reading, stretches in zip(readings, candidates.stretches, strict=True)
-        ]
+        looked = each(  # stage two: order in time
+            lambda number: self._look_at(readings[number], candidates.stretches[number], chosen),
+            range(len(readings)),
+        )
         found = self._ranked(queries, candidates, looked)[:limit]
-        crowds = {number: self._crowd(readings[number], chosen) for number in {one.reading for one in found}}
+        best = sorted({one.reading for one in found})
+        crowds = each(lambda number: self._crowd(readings[number], chosen), best)
+        chance = {
+            name: float(value)
+            for number, crowd in zip(best, crowds, strict=True)
+            for name, value in crowd.evalues(
+                [one for one in found if one.reading == number], len(queries)
+            ).items()
+        }
         return [
             self._match(
                 one, queries[one.reading], readings[one.reading],
                 track=int(candidates.stretches[one.reading].tracks[one.candidate]),
                 looked=looked[one.reading],
-                evalue=crowds[one.reading].evalue(one, len(queries)),
+                evalue=chance[one.name],
             )
             for one in found
         ]  # fmt: skip
+
+    def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], Judged]:
+        """The dances that stage one proposes for one reading of a clip, and what each metric says of them."""
+        chosen = settings or self._settings
+        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
+        candidates = propose(self._library, [reading], chosen, ANY)
+        names = [self._library.entries.names[dance] for dance in candidates.dances.tolist()]
+        return names, self._look_at(reading, candidates.stretches[0], chosen)
+
+    def save(self, folder: str | Path, stamp: str) -> None:
+        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
+
+        `stamp` says which state of the catalogue this is: `load` asks for it. Searches go on meanwhile,
+        changes wait.
+        """
+        with self._writing:
+            save_library(Path(folder), stamp, self._model(), self._library)
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        stamp: str,
+        codebook: Codebook,
+        *,
+        background: Sequence[Fingerprint] = (),
+        settings: Settings = DEFAULT,
+    ) -> Self | None:
+        """What `save` wrote under this very stamp, left on disk and mapped.
+
+        None if there is none, or it is damaged, or was made for other words, another background or weighting.
+        """
+        made = cls(codebook, background=background, settings=settings)
+        library = load_library(Path(folder), stamp, made._model())
+        if library is None:
+            return None
+        made._library = library
+        return made
+
+    def _model(self) -> dict[str, Any]:
+        """What the arrays depend on beside the dances."""
+        postings = self._library.postings
+        return {
+            "model_id": self._codebook.model_id,
+            "channels": list(self._codebook.channels),
+            "vocabulary": self._codebook.vocabulary,
+            "weighting": self._settings.weighting,
+            "postings": postings.channels.tolist(),
+            "windows": [WINDOW_SECONDS, WINDOW_STEP_SECONDS, WINDOWED_FROM_SECONDS],
+            "background": zlib.crc32(self._background.words.tobytes() + self._background.seen.tobytes()),
+        }
 
     def _worth(self) -> Rarity:
         """What words are worth among the entries as they are now."""
@@ -163,8 +267,9 @@ class Engine:
     def _look_at(self, reading: Reading, placed: Placed, settings: Settings) -> Judged:
         """What both stages say of stretches of known dances for one reading of the clip."""
         shelf = self._library.shelf
-        wholes = shelf.stretches(shelf.wholes(placed.tracks))
-        return judge(reading, shelf.stretches(placed), wholes, settings)
+        stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
+        same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
+        return judge(reading, stretches, stretches if same else shelf.stretches(whole), settings)
 
     def _ranked(
         self, queries: Sequence[Query], candidates: Candidates, looked: Sequence[Judged]
@@ -183,26 +288,29 @@ class Engine:
             scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
         chosen = scores.argmax(axis=0)
         found = [
-            _Found(int(reading), number, self._library.entries.names[dance], float(scores[reading, number]))
+            _Found(
+                int(reading),
+                number,
+                self._library.entries.names[dance],
+                score=float(scores[reading, number]),
+                evidence=float(looked[reading].evidence[number]),
+            )
             for number, (reading, dance) in enumerate(zip(chosen, candidates.dances.tolist(), strict=True))
         ]
         return sorted(found, key=lambda one: (-one.score, one.name))
 
     def _crowd(self, reading: Reading, settings: Settings) -> _Crowd:
         """What other dances score against one reading of the clip."""
-        background = judge(reading, self._background, self._background, settings).scores
-        entries = self._library.entries
-        tracks = entries.tracks
-        chosen = tracks[:: -(-len(tracks) // PEERS)]
-        own = [entries.of_track(track) for track in chosen.tolist()]  # the whole and its windows
-        shelf = self._library.shelf
-        shown = reading.histogram(reading.cosines(shelf.stretches(entries.placed(np.concatenate(own)))))
-        starts = np.cumsum([0, *map(len, own[:-1])])
+        background = judge(reading, self._background, self._background, settings).evidence
+        entries, shelf = self._library.entries, self._library.shelf
+        chosen = entries.sample(PEERS)
+        own, begins = entries.of_tracks(chosen)  # the whole and its windows
+        shown = reading.histogram(reading.cosines(shelf.stretches(entries.placed(own))))
         best = [
-            first + int(shown[first : first + len(rows)].argmax())
-            for first, rows in zip(starts, own, strict=True)
+            first + int(part.argmax())
+            for first, part in zip(begins, np.split(shown, begins[1:]), strict=True)
         ]
-        judged = self._look_at(reading, entries.placed(np.concatenate(own)[best]), settings).scores
+        judged = self._look_at(reading, entries.placed(own[best]), settings).evidence
         names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
         return _Crowd(background, dict(zip(names, judged.tolist(), strict=True)), entries.dances)
 

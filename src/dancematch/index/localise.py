@@ -306,7 +306,7 @@ def _fill(beyond, costs, table, tops, first, end):  # type: ignore[no-untyped-de
             if row[i] != target[i]:
                 same = 0
             target[i] = row[i]
-        tops[place] = _largest(row)
+        tops[place] = largest(row)
         if same == margin:
             return
 
@@ -331,7 +331,7 @@ def _skip(row, aside, further, cost):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nnan", "nsz"})
-def _largest(row):  # type: ignore[no-untyped-def]
+def largest(row):  # type: ignore[no-untyped-def]
     """The maximum; the order of comparison is free, so that several go at once."""
     best = row[0]
     for i in range(1, len(row)):

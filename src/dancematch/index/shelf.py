@@ -7,18 +7,20 @@ puts longer ones in their place.
 
 import threading
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.index.blocks import frozen
 from dancematch.index.histogram import SEEN
 from dancematch.types import Fingerprint
 
-VOLUME = 1 << 15  # tracks; a fuller volume is not copied any more when others come
+VOLUME = 1 << 18  # tracks; a fuller volume is not copied any more when others come
 
 
 class Stretches(NamedTuple):
@@ -51,6 +53,10 @@ class Volume:
     seen: NDArray[np.uint8]  # [steps, channels / 8]: a bit a channel
     offsets: NDArray[np.int64]  # [tracks + 1]
     clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
+
+    def __post_init__(self) -> None:
+        for array in (self.words, self.seen, self.offsets, self.clocks):
+            frozen(array)
 
     def __len__(self) -> int:
         return len(self.clocks)
@@ -86,7 +92,7 @@ class Shelf:
     """All known tracks by number."""
 
     def __init__(self, vocabulary: int, model_id: str, volumes: Sequence[Volume] = ()) -> None:
-        self._vocabulary, self._model_id = vocabulary, model_id
+        self.vocabulary, self._model_id = vocabulary, model_id
         self._writing = threading.Lock()
         self._held = _held(volumes)
 
@@ -105,44 +111,50 @@ class Shelf:
 
     def add(self, fingerprints: Sequence[Fingerprint]) -> range:
         """Put tracks at the end; returns their numbers."""
+        return self.put(pack(fingerprints)) if fingerprints else range(len(self), len(self))
+
+    def put(self, fresh: Volume) -> range:
+        """Put packed tracks at the end; returns their numbers."""
         with self._writing:
-            first = len(self)
-            if fingerprints:
-                volumes, fresh = list(self.volumes), pack(fingerprints)
-                # Joined with what is no longer than itself, so that a track is copied a logarithm of times.
-                while volumes and len(volumes[-1]) <= 2 * len(fresh) and len(volumes[-1]) < VOLUME:
-                    fresh = volumes.pop().joined(fresh)
-                self._held = _held([*volumes, fresh])
+            first, volumes = len(self), list(self.volumes)
+            # Joined with what is no longer than itself, so that a track is copied a logarithm of times.
+            while volumes and len(volumes[-1]) <= 2 * len(fresh) and len(volumes[-1]) < VOLUME:
+                fresh = volumes.pop().joined(fresh)
+            self._held = _held([*volumes, fresh])
             return range(first, len(self))
 
     def wholes(self, tracks: NDArray[np.integer]) -> Placed:
         """All of each track."""
         numbers = np.asarray(tracks, dtype=np.int64)
-        lengths = [end - first for _, (first, end), _ in map(self._place, numbers.tolist())]
-        return Placed(numbers, np.zeros_like(numbers), np.array(lengths, dtype=np.int64) - 1)
+        held = self._held
+        lasts = np.zeros_like(numbers)
+        for volume, chosen, inside in _by_volume(held, numbers):
+            lasts[chosen] = volume.offsets[inside + 1] - volume.offsets[inside] - 1
+        return Placed(numbers, np.zeros_like(numbers), lasts)
 
     def fingerprint(self, track: int) -> Fingerprint:
         """One track as it was added, but for visibility: a word is seen or it is not."""
         volume, (first, end), number = self._place(track)
         start, seconds_per_word = volume.clocks[number]
         seen = np.unpackbits(volume.seen[first:end], axis=1, count=volume.words.shape[1])
+        words = np.minimum(volume.words[first:end], self.vocabulary - 1)  # whatever a file holds
         return Fingerprint(
-            volume.words[first:end], self._vocabulary, float(seconds_per_word), self._model_id,
+            words, self.vocabulary, float(seconds_per_word), self._model_id,
             float(start), seen.astype(np.float32),
         )  # fmt: skip
 
     def stretches(self, placed: Placed) -> Stretches:
         """The words of stretches."""
-        words, seen = [], []
-        for track, first, last in zip(*(column.tolist() for column in placed), strict=True):
-            volume, (begin, _), _ = self._place(track)
-            words.append(volume.words[begin + first : begin + last + 1])
-            seen.append(volume.seen[begin + first : begin + last + 1])
-        if not words:
+        held = self._held
+        if not len(placed.tracks):
             return EMPTY
-        flat = np.concatenate(words)
-        shown = np.unpackbits(np.concatenate(seen), axis=1, count=flat.shape[1])
-        return Stretches(flat, shown, np.cumsum([0, *map(len, words)]).astype(np.int64))
+        offsets = np.concatenate([[0], np.cumsum(placed.lasts - placed.firsts + 1)])
+        channels, kind = held.volumes[0].words.shape[1], held.volumes[0].words.dtype
+        words, seen = np.empty((offsets[-1], channels), kind), np.empty((offsets[-1], channels), np.uint8)
+        for volume, chosen, inside in _by_volume(held, placed.tracks):
+            starts = volume.offsets[inside] + placed.firsts[chosen]
+            _copy(volume.words, volume.seen, starts, chosen, offsets, self.vocabulary, words, seen)
+        return Stretches(words, seen, offsets)
 
     def _place(self, track: int) -> tuple[Volume, tuple[int, int], int]:
         volumes, firsts = self._held
@@ -159,3 +171,34 @@ class _Held(NamedTuple):
 
 def _held(volumes: Sequence[Volume]) -> _Held:
     return _Held(tuple(volumes), list(accumulate(map(len, volumes), initial=0)))
+
+
+def _by_volume(
+    held: _Held, tracks: NDArray[np.int64]
+) -> Iterator[tuple[Volume, NDArray[np.intp], NDArray[np.int64]]]:
+    """Each volume that some of the tracks are in, which of them, and their numbers in it."""
+    if len(held.volumes) == 1:
+        yield held.volumes[0], np.arange(len(tracks)), tracks
+        return
+    numbers = np.searchsorted(held.firsts, tracks, side="right") - 1
+    order = np.argsort(numbers, kind="stable")
+    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
+    for chosen in np.split(order, cuts) if len(order) else ():
+        number = int(numbers[chosen[0]])
+        yield held.volumes[number], chosen, tracks[chosen] - held.firsts[number]
+
+
+@njit(cache=True, nogil=True)
+def _copy(words, seen, starts, chosen, offsets, vocabulary, to_words, to_seen):  # type: ignore[no-untyped-def]
+    """Put stretches in their places, a byte for each bit of `seen`.
+
+    A file may hold anything: a word beyond the vocabulary becomes its last, so that it harms no table.
+    """
+    most = vocabulary - 1
+    for number in range(len(chosen)):
+        first, end = offsets[chosen[number]], offsets[chosen[number] + 1]
+        for step in range(end - first):
+            for channel in range(words.shape[1]):
+                to_words[first + step, channel] = min(words[starts[number] + step, channel], most)
+                byte = seen[starts[number] + step, channel >> 3]
+                to_seen[first + step, channel] = (byte >> (7 - (channel & 7))) & 1

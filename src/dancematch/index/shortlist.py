@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.columns import Columns
+from dancematch.index.columns import Columns, Top
 from dancematch.index.entries import NOBODY, Entries
+from dancematch.index.hands import each
 from dancematch.index.likeness import Reading
 from dancematch.index.postings import Postings
-from dancematch.index.settings import Only, Settings
+from dancematch.index.settings import ANY, Only, Settings
 from dancematch.index.shelf import Placed, Shelf
 
 VOTED = 20  # dances that each reading of the clip may add by three words in a row
-_SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long dance has several
+_SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long one has many; never more
 
 IntArray = NDArray[np.int64]
 
@@ -57,12 +58,12 @@ class Library:
 def propose(library: Library, readings: Sequence[Reading], settings: Settings, only: Only) -> Candidates:
     """The dances most like the clip in any of its readings."""
     allowed = library.entries.allowed(only)
-    dances = len(np.unique(library.entries.dances_of(np.flatnonzero(allowed))))
+    dances = library.entries.dances_among(allowed, only)
     wanted = settings.shortlisted(dances) if readings else 0
     if not wanted:
         none = np.zeros(0, np.int64)
         return Candidates(none, [Placed(none, none, none)] * len(readings))
-    best = _nearest(library, readings, wanted, allowed)
+    best = _nearest(library, readings, wanted, None if only == ANY else allowed)
     chosen = _most_alike(best, wanted)
     stretches = [library.entries.placed(_entry_of_each(one, best, chosen)) for one in best]
     candidates = Candidates(chosen, stretches)
@@ -70,32 +71,35 @@ def propose(library: Library, readings: Sequence[Reading], settings: Settings, o
 
 
 def _nearest(
-    library: Library, readings: Sequence[Reading], wanted: int, allowed: NDArray[np.bool_]
+    library: Library, readings: Sequence[Reading], wanted: int, allowed: NDArray[np.bool_] | None
 ) -> list[_Best]:
     """Each reading's best entries, as many as it takes that no better dance can be among the rest."""
-    columns = library.columns
-    size = _SPARE * wanted + len(library.entries.strangers)
-    while size < len(columns) // 2 and allowed.all():
-        tops = columns.top_of_each([one.counts for one in readings], [one.seen for one in readings], size)
-        best = [_by_dance(library.entries, top.rows, top.scores, allowed) for top in tops]
-        beyond = max(float(top.scores[-1]) for top in tops)
+    columns, entries = library.columns, library.entries
+    among = None if allowed is None else entries.entries_among(allowed)
+    counts, seen = [one.counts for one in readings], [one.seen for one in readings]
+    several = min(_SPARE, -(-len(columns) // max(1, entries.dances)))
+    size = several * wanted + len(entries.strangers)
+    while size < len(columns) // 2:
+        tops = columns.top_of_each(counts, seen, size, among)
+        best = [_by_dance(entries, top.rows, top.scores) for top in tops]
+        beyond = max(float(top.scores[-1]) if len(top.rows) == size else -np.inf for top in tops)
         scores = _best_scores(best)[1]
-        if len(scores) >= wanted and np.partition(scores, -wanted)[-wanted] >= beyond:
+        if beyond == -np.inf or (len(scores) >= wanted and np.partition(scores, -wanted)[-wanted] >= beyond):
             return best
         size *= 4
-    all_of_them = [columns.scores(one.counts, one.seen) for one in readings]
-    return [_by_dance(library.entries, top.rows, top.scores, allowed) for top in all_of_them]
+    every = [columns.scores(*one) for one in zip(counts, seen, strict=True)]
+    if among is not None:
+        every = [Top(top.rows[among[top.rows]], top.scores[among[top.rows]]) for top in every]
+    return [_by_dance(entries, top.rows, top.scores) for top in every]
 
 
-def _by_dance(
-    entries: Entries, rows: IntArray, scores: NDArray[np.float32], allowed: NDArray[np.bool_]
-) -> _Best:
+def _by_dance(entries: Entries, rows: IntArray, scores: NDArray[np.float32]) -> _Best:
     tracks = entries.placed(rows).tracks
     ours = tracks != NOBODY
-    ours[ours] = allowed[tracks[ours]]
     rows, scores, dances = rows[ours], scores[ours], entries.dances_of(tracks[ours])
     order = np.lexsort((rows, -scores, dances))  # the best of each dance first; equal ones by number
-    firsts = order[np.unique(dances[order], return_index=True)[1]]
+    sorted_dances = dances[order]
+    firsts = order[np.flatnonzero(np.diff(sorted_dances, prepend=-1))]
     firsts = firsts[np.lexsort((rows[firsts], -scores[firsts]))]
     return _Best(dances[firsts].astype(np.int64), rows[firsts], scores[firsts])
 
@@ -115,10 +119,15 @@ def _most_alike(best: Sequence[_Best], wanted: int) -> IntArray:
 
 def _entry_of_each(own: _Best, best: Sequence[_Best], chosen: IntArray) -> IntArray:
     """The reading's own best entry of each dance or, where it has none in its list, another reading's."""
-    entries: dict[int, int] = {}
-    for one in (*best, own):
-        entries.update(zip(one.dances.tolist(), one.entries.tolist(), strict=True))
-    return np.array([entries[dance] for dance in chosen.tolist()], dtype=np.int64)
+    found = np.full(len(chosen), -1, np.int64)
+    for one in (own, *reversed(best)):
+        if not len(one.dances):
+            continue
+        order = np.argsort(one.dances)
+        at = order[np.searchsorted(one.dances, chosen, sorter=order).clip(max=len(order) - 1)]
+        there = (one.dances[at] == chosen) & (found < 0)
+        found[there] = one.entries[at[there]]
+    return found
 
 
 def _with_voted(
@@ -127,8 +136,8 @@ def _with_voted(
     """The same and, where three words in a row speak for others, those too."""
     known = set(candidates.dances.tolist())
     dances, added = [], []
-    for reading in readings:
-        votes = library.postings.search(reading.fingerprint, VOTED)
+    every = each(lambda reading: library.postings.search(reading.fingerprint, VOTED), readings)
+    for reading, votes in zip(readings, every, strict=True):
         lasts = library.shelf.wholes(votes.entries).lasts
         firsts = np.clip(votes.offsets, 0, lasts)
         ends = np.clip(votes.offsets + len(reading.fingerprint) - 1, firsts, lasts)

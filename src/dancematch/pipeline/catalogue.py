@@ -22,6 +22,7 @@ from dancematch.pipeline.extract import (
     content_hash,
     motions_of_many,
 )
+from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.words import nobody_in, period_in, put_into_words
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Match, Motion, Span
@@ -88,8 +89,7 @@ class Catalogue:
         self._background = load_background(tokeniser, model)
         self._store = Store(where, tokeniser.model_id, create=create)
         self._make_estimator = make_estimator
-        self._engine: Engine | None = None
-        self._generation = 0  # of the catalogue, that the engine is up to date with
+        self._kept = KeptEngine(self._store, tokeniser.codebook, self._background)
 
     def add(
         self,
@@ -218,7 +218,7 @@ class Catalogue:
                 Query(self.tokeniser.fingerprint(mirror(motion)), mirrored=True, dancer=dancer),
             )
         ]
-        matches = self._current_engine().search(queries, limit=limit, settings=settings, only=only)
+        matches = self.engine().search(queries, limit=limit, settings=settings, only=only)
         return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
     def _read_query(
@@ -233,24 +233,9 @@ class Catalogue:
             raise outcome.error
         return self._read(outcome.motions, outcome.path)
 
-    def _current_engine(self) -> "Engine":
+    def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""
-        from dancematch.index.engine import Engine
-        from dancematch.index.entries import Known
-
-        changes = self._store.changes(self._generation) if self._engine is not None else None
-        if self._engine is None or changes is None:
-            changes = self._store.everything()
-            self._engine = Engine(self.tokeniser.codebook, background=self._background)
-        self._engine.remove(changes.removed)
-        self._engine.add(
-            [
-                Known(t.key, t.dance_id, t.fingerprint, t.label, t.bank, t.period_seconds)
-                for t in changes.added
-            ]
-        )
-        self._generation = changes.generation
-        return self._engine
+        return self._kept.current()
 
     def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
         """What is known, or what of it has this label or is of this bank, by name."""
@@ -266,11 +251,12 @@ class Catalogue:
 
     def remove(self, dance_id: str) -> None:
         """Forget a dance."""
-        self._store.remove(dance_id)
+        self.remove_many([dance_id])
 
     def remove_many(self, dance_ids: Iterable[str]) -> None:
         """Forget dances, all of them or, if one is unknown, none."""
         self._store.remove_many(dance_ids)
+        self._kept.forget_kept()
 
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> None:
         """Never again match this stretch of a dance."""
@@ -286,6 +272,7 @@ class Catalogue:
 
     def close(self) -> None:
         """Let go of the database."""
+        self._kept.settle()
         self._store.close()
 
     def __enter__(self) -> "Catalogue":

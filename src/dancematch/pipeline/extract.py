@@ -1,5 +1,6 @@
 """Files -> Motions, one or many, in this process or in several."""
 
+import glob
 import hashlib
 import multiprocessing
 import os
@@ -52,6 +53,11 @@ def motions_of(
     return estimate_motions(path, estimator, on_progress)
 
 
+# Folders beside a catalogue that hold its search arrays, whole or unfinished: plain files, but no clips.
+CACHE_SUFFIX = ".cache"
+NO_CLIPS = (CACHE_SUFFIX, ".part")
+
+
 def content_hash(path: str | Path) -> str:
     """A name for the content of a file, or of all files of a folder: equal for equal bytes only."""
     path = Path(path)
@@ -69,12 +75,10 @@ def content_hash(path: str | Path) -> str:
 def clips_in(places: Sequence[str | Path]) -> list[Path]:
     """The files named, and the videos and motion files in the folders named, in order of name.
 
-    A folder of frames (OpenPose) is one clip.
+    A folder of frames (OpenPose) is one clip. A pattern such as "clips/*.mp4" names all that fits it.
     """
     found: dict[Path, None] = {}
-    for place in map(Path, places):
-        if not place.exists():
-            raise InputError(f"{place} does not exist")
+    for place in [path for given in places for path in _fitting(Path(given))]:
         inside = [place] if place.is_file() else list(_clips_below(place))
         if not inside:
             raise InputError(f"there is no video or motion file in {place}")
@@ -82,7 +86,21 @@ def clips_in(places: Sequence[str | Path]) -> list[Path]:
     return list(found)
 
 
+def _fitting(place: Path) -> list[Path]:
+    """The place itself or, if it is a pattern and no file is called so, what fits it, in order of name."""
+    if place.exists():
+        return [place]
+    if not glob.has_magic(str(place)):
+        raise InputError(f"{place} does not exist")
+    found = sorted(map(Path, glob.glob(str(place), recursive=True)))  # noqa: PTH207  (Path.glob: no absolute one)
+    if not found:
+        raise InputError(f"there is no file that fits {place}")
+    return found
+
+
 def _clips_below(folder: Path) -> Iterator[Path]:
+    if folder.name.endswith(NO_CLIPS):
+        return
     if formats.is_motion_file(folder):
         yield folder
         return

@@ -1,0 +1,119 @@
+"""Any number of made-up dances in real words, for the other benches: not one itself.
+
+As in stage1.py: stretches of a few dances of the shipped background in another order, some words
+replaced by those of others; `REPLACED` comes near to how many words two dances of AIST++ share.
+8.8 seconds each: one entry a dance. The same number gives the same dance, more or less replaced.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from dancematch.index.engine import Engine, Query
+from dancematch.index.tracks import Tracks, packed_volume
+from dancematch.model.tokeniser import load_background, load_model
+from dancematch.types import Codebook, Fingerprint
+
+MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
+STEPS = 66
+PIECE = 1 << 14
+REPLACED = 0.2
+QUERY_REPLACED = 0.25
+SECONDS_PER_WORD = 4 / 30
+MIRRORED = 1 << 40  # the mirrored reading of a clip is some other dance, which nobody has entered
+
+
+@njit(cache=True)
+def dances(pool, vocabulary, first, count, steps, replaced):
+    """Words [count, steps, channels]."""
+    channels, stretch, reach = pool.shape[1], 12, 200
+    words = np.empty((count, steps, channels), np.uint16)
+    for number in range(count):
+        state = np.uint64(first + number + 1) * np.uint64(0x9E3779B97F4A7C15)
+        start = dance = 0
+        for step in range(steps):
+            if step % stretch == 0:
+                state = _next(state)
+                if step == 0:
+                    dance = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - reach - stretch))
+                    state = _next(state)
+                start = dance + np.int64((state >> np.uint64(20)) % np.uint64(reach))
+            for channel in range(channels):
+                state = _next(state)
+                at = start + step % stretch
+                if np.float64(state & np.uint64(0xFFFF)) < replaced * 65536:
+                    at = np.int64((state >> np.uint64(20)) % np.uint64(len(pool)))
+                words[number, step, channel] = pool[at, channel] % vocabulary
+    return words
+
+
+@njit(cache=True)
+def _next(state):
+    """Marsaglia's xorshift: one random number of 64 bits after the other."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Dances in one model's words."""
+
+    codebook: Codebook
+    background: list[Fingerprint]
+    pool: np.ndarray
+
+    def words(self, first: int, count: int, replaced: float = REPLACED) -> np.ndarray:
+        """The words of dances by number: [count, steps, channels]."""
+        return dances(self.pool, self.codebook.vocabulary, first, count, STEPS, replaced)
+
+    def fingerprint(self, words: np.ndarray) -> Fingerprint:
+        """One dance's words as the noun."""
+        return Fingerprint(words, self.codebook.vocabulary, SECONDS_PER_WORD, self.codebook.model_id)
+
+    def pieces(self, count: int) -> Iterator[Tracks]:
+        """The first so many dances, packed, some at a time."""
+        for first in range(0, count, PIECE):
+            yield self.tracks(first, min(PIECE, count - first))
+
+    def tracks(self, first: int, size: int) -> Tracks:
+        """Some dances, packed."""
+        words = self.words(first, size).reshape(size * STEPS, -1)
+        clocks = np.tile([0.0, SECONDS_PER_WORD], (size, 1))
+        seen = np.full(words.shape, 255, np.uint8)
+        volume = packed_volume(words, seen, np.full(size, STEPS), clocks, self.codebook.vocabulary)
+        nothing: Sequence[str | None] = [None] * size
+        names = [f"dance {number}" for number in range(first, first + size)]
+        periods = np.full(size, np.nan, np.float32)
+        return Tracks(np.arange(first, first + size), names, nothing, nothing, periods, volume)
+
+    def engine(self) -> Engine:
+        """An engine without dances."""
+        return Engine(self.codebook, background=self.background)
+
+    def query(self, number: int, words: int, begin: int = 0) -> list[Query]:
+        """A clip of a dance, as seen and mirrored."""
+        part = slice(begin, begin + words)
+        own, other = (self.words(n, 1, QUERY_REPLACED)[0, part] for n in (number, number + MIRRORED))
+        return [Query(self.fingerprint(own)), Query(self.fingerprint(other), mirrored=True)]
+
+
+def crowd(words: str) -> Crowd:
+    """Dances in the words of a shipped model; those of the whole body are folded into 512."""
+    name, vocabulary = MODELS[words]
+    model = load_model(name)
+    book = model.codebook
+    folded = Codebook(
+        book.model_id,
+        book.channels,
+        book.vectors[:, :vocabulary],
+        book.similarity[:, :vocabulary, :vocabulary],
+    )
+    background = [
+        Fingerprint(one.words % vocabulary, vocabulary, one.seconds_per_word, one.model_id)
+        for one in load_background(model, name)
+    ]
+    return Crowd(folded, background, np.concatenate([one.words for one in background]))

@@ -1,0 +1,133 @@
+"""How long a catalogue takes to open: the first time, with what was kept of it, and after changes.
+
+    python bench/opening.py [--words whole] [--entries 10000 100000 1000000]
+
+Dances of crowd.py in a SQLite file. `first` reads the database and builds the engine, which is then kept
+beside the file while searches go on; `again` opens what was kept, in a new `KeptEngine`; both with the
+first search after it.
+`after_changes`: the same when a hundred dances have come since. The peer of `first`, in the same run and on
+some of the dances, scaled up linearly, reads nouns one by one (`Store.everything`) and adds those.
+Wall-clock time, for the disk is part of it; the operating system's own cache of the file is warm.
+"""
+
+import argparse
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import json
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+
+from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
+
+from dancematch.catalogue.packed import packed_tracks
+from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.index.tracks import Known
+from dancematch.pipeline.kept_engine import KeptEngine
+
+PEER = 5_000  # dances
+
+
+def seconds(work) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def fill(path: Path, made: Crowd, count: int) -> Store:
+    """A catalogue written past `Store.add_many`, which bench/catalogue.py measures."""
+    store = Store(path, made.codebook.model_id)
+    channels, vocabulary = made.codebook.similarity.shape[:2]
+    seen = bytes([255]) * (STEPS * channels)
+    connection = sqlite3.connect(path)
+    for first in range(0, count, PIECE):
+        numbers = range(first, min(first + PIECE, count))
+        words = made.words(first, len(numbers)).astype("<u2")
+        connection.executemany(
+            "INSERT INTO dances (key, dance_id, source, content_hash, seconds, added) VALUES (?,?,?,?,?,?)",
+            [(n + 1, f"dance {n}", "bench", str(n), 8.8, "2026-01-01") for n in numbers],
+        )
+        connection.executemany(
+            "INSERT INTO tracks (key, dance, dancer, start, seconds_per_word, channels, vocabulary, words,"
+            " visibility) VALUES (?,?,1,0,?,?,?,?,?)",
+            [
+                (n + 1, n + 1, SECONDS_PER_WORD, channels, vocabulary, row.tobytes(), seen)
+                for n, row in zip(numbers, words, strict=True)
+            ],
+        )
+        connection.commit()
+    connection.close()
+    return store
+
+
+def added(made: Crowd, store: Store, first: int, count: int) -> None:
+    words = made.words(first, count)
+    store.add_many(
+        [
+            (Dance(f"more {n}", "bench", f"more {n}", 8.8), [StoredTrack(made.fingerprint(row))])
+            for n, row in enumerate(words, start=first)
+        ]
+    )
+
+
+def one_by_one(made: Crowd, store: Store) -> float:
+    engine = made.engine()
+
+    def build() -> None:
+        engine.add([Known(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
+
+    return seconds(build)
+
+
+def measure(made: Crowd, count: int, folder: Path) -> dict:
+    small = fill(folder / "small.db", made, min(PEER, count))
+    compiled = KeptEngine(small, made.codebook, made.background)
+    compiled.current().search(made.query(1, STEPS))
+    compiled.settle()
+    peer = one_by_one(made, small) * count / min(PEER, count)
+    store = fill(folder / "dances.db", made, count)
+    query = made.query(1, STEPS)
+
+    def opened() -> tuple[float, float, float]:
+        kept = KeptEngine(store, made.codebook, made.background)
+        return seconds(kept.current), seconds(lambda: kept.current().search(query)), seconds(kept.settle)
+
+    read = seconds(lambda: [len(piece.keys) for piece in packed_tracks(store)[1]])
+    first, again = opened(), opened()
+    added(made, store, 2 * count, 100)
+    changed = opened()
+    cache = folder / "dances.db.cache"
+    return {
+        "bench": "opening",
+        "entries": count,
+        "database_gb": round((folder / "dances.db").stat().st_size / 1e9, 2),
+        "cache_gb": round(sum(path.stat().st_size for path in cache.iterdir()) / 1e9, 2),
+        "read_alone_seconds": round(read, 2),
+        "first_seconds": round(first[0], 2),
+        "first_search_seconds": round(first[1], 2),
+        "then_kept_within_seconds": round(first[2], 2),
+        "again_seconds": round(again[0], 2),
+        "again_search_seconds": round(again[1], 2),
+        "after_changes_seconds": round(changed[0], 2),
+        "after_changes_search_seconds": round(changed[1], 2),
+        "one_by_one_seconds": round(peer, 1),
+        "times_faster_than_one_by_one": round(peer / first[0], 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--words", choices=MODELS, default="parts")
+    parser.add_argument("--entries", type=int, nargs="+", default=[10_000, 100_000])
+    options = parser.parse_args()
+    made = crowd(options.words)
+    for count in options.entries:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps({"words": options.words, **measure(made, count, Path(folder))}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

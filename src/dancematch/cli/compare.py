@@ -1,0 +1,180 @@
+"""dancematch compare: where do two performances differ?"""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.errors import InputError
+
+if TYPE_CHECKING:
+    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.compare import Comparison
+    from dancematch.pipeline.extract import Progress
+    from dancematch.pipeline.readings import Performance
+
+NO_MATCH = 3
+_JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
+
+
+@click.command("compare")
+@click.argument("clip")
+@click.argument("reference")
+@click.option("--catalogue", help="Where CLIP or REFERENCE is a dance's name and no file: whose dance.")
+@click.option(
+    "--mirrored/--not-mirrored", default=None,
+    help="Read CLIP mirrored, or as it is (default: as it fits better).",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+    help="A page with both dancers moving (.html), or a picture (.png, .svg, .pdf).",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@json_option
+def compare_command(
+    clip: str,
+    reference: str,
+    catalogue: str | None,
+    mirrored: bool | None,
+    output: Path | None,
+    force: bool,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Lay CLIP beside REFERENCE (videos or motion files) and say where the dancers differ.
+
+    Differences are angles between the directions of their bones, both dancers turned to face
+    forward; one motion by two characters on video is 3 to 10 degrees apart, as a pose estimator
+    sees it. Exits with 3 if the two do not seem to be one dance at all.
+
+    \b
+    Example:
+      dancematch compare mine.mp4 teacher.mp4
+      dancematch compare mine.mp4 teacher.mp4 -o lesson.html
+      dancematch compare mine.mp4 thriller --catalogue dances.db --json
+    """
+    from dancematch.model.tokeniser import load_background, load_model
+    from dancematch.pipeline.compare import compare
+
+    if output is not None:
+        _require_writable(output, force)
+    tokeniser = load_model(model)
+    with share_bar("looking") as tell:
+        own = _performances(clip, catalogue, tokeniser, model, lambda share: tell(share / 2))
+        theirs = _performances(reference, catalogue, tokeniser, model, lambda share: tell((1 + share) / 2))
+    background = load_background(tokeniser, model)
+    found = compare(own, theirs, tokeniser, background, name=Path(reference).name, mirrored=mirrored)
+    if as_json:
+        emit_json(_described(found, clip, reference))
+    else:
+        _print(found)
+    if output is not None:
+        _write(output, found, Path(clip).name, Path(reference).name, force)
+        say(f"{output}: written" + ("; open it in a browser" if output.suffix.lower() == ".html" else ""))
+    if not found.same:
+        say(f"no match: {clip} and {reference} do not seem to be one dance")
+        sys.exit(NO_MATCH)
+
+
+def _require_writable(output: Path, force: bool) -> None:
+    """Say before the work what would stop its result from being written."""
+    from dancematch.pipeline.pictures import SUFFIXES, require_drawable
+
+    require_free(output, force)
+    if output.suffix.lower() not in (".html", *SUFFIXES):
+        raise InputError(
+            f"{output} cannot be written: a comparison is a {', '.join(('.html', *SUFFIXES))} file"
+        )
+    if output.suffix.lower() != ".html":
+        require_drawable(output)
+
+
+def _performances(
+    what: str, catalogue: str | None, tokeniser: "Tokeniser", model: str | None, tell: "Progress"
+) -> "list[Performance]":
+    """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
+    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.readings import read_clip, readings_of
+
+    if Path(what).exists():
+        return read_clip(what, tokeniser, on_progress=tell)
+    if catalogue is None:
+        raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
+    with open_catalogue(catalogue, model=model, create=False) as known:
+        motions = known.motions(what)
+        if not motions and what in {dance.dance_id for dance in known.dances()}:
+            raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
+    if not motions:
+        raise InputError(f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them")
+    return readings_of(motions, tokeniser, what)
+
+
+def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:
+    from dancematch.pipeline.compare_page import write_page
+    from dancematch.pipeline.pictures import draw_comparison
+
+    write = write_page if output.suffix.lower() == ".html" else draw_comparison
+    write(output, found, clip=clip, reference=reference, overwrite=force)
+
+
+def _print(found: "Comparison") -> None:
+    from dancematch.pipeline.compare_page import facts, lateness
+
+    click.echo(facts(found) + "\n")
+    emit_table(
+        ["bone", "mean", "a tenth of the time above", "most at", "on the whole too"],
+        [
+            [one.bone, f"{one.mean:.0f}", f"{one.high:.0f}", f"{one.worst_at:.1f} s", one.tendency]
+            for one in found.bones
+        ],
+    )
+    click.echo("\nThe moments that differ most, in degrees")
+    emit_table(
+        ["clip", "reference", "all", "most of all", ""],
+        [
+            [
+                f"{moment.query:.1f} s",
+                f"{moment.reference:.1f} s",
+                f"{moment.degrees:.0f}",
+                ", ".join(f"{bone.bone} {bone.mean:.0f} {bone.tendency}".rstrip() for bone in moment.bones),
+                lateness(moment.late).lstrip("; "),
+            ]
+            for moment in found.worst
+        ],
+    )
+
+
+def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:
+    """All of it as JSON: `timeline` holds a value a tenth of a second of the reference."""
+    from dancematch.pipeline.compare import BONES, spans
+    from dancematch.pipeline.compare_page import rounded
+
+    own, theirs = spans(found)
+    step = float(found.reference[1] - found.reference[0]) if len(found.reference) > 1 else _JSON_SECONDS
+    kept = slice(None, None, max(1, round(_JSON_SECONDS / step)))
+    timeline: dict[str, Any] = {
+        "query": rounded(found.query[kept], 3),
+        "reference": rounded(found.reference[kept], 3),
+        "late": rounded(found.late[kept], 3),
+        "degrees": {name: rounded(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
+    }
+    (mean,) = rounded([found.mean[found.mean == found.mean].mean() if found.bones else float("nan")], 2)
+    names = ("score", "mirrored", "dancer")
+    return {
+        "clip": clip,
+        "reference_clip": reference,
+        **{name: getattr(found.match, name) for name in names},
+        "tempo": round(found.tempo, 4),
+        "matched": found.matched,
+        "same": found.same,
+        "query": dataclasses.asdict(own),
+        "reference": dataclasses.asdict(theirs),
+        "degrees": mean,
+        "bones": [dataclasses.asdict(bone) for bone in found.bones],
+        "worst": [dataclasses.asdict(moment) for moment in found.worst],
+        "timeline": timeline,
+    }

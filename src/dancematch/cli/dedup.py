@@ -1,0 +1,91 @@
+"""dancematch dedup: which dances does a catalogue know twice?"""
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from dancematch.cli.dances import bank_option, label_option
+from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
+from dancematch.pipeline.dedup import MAX_WRONG
+
+if TYPE_CHECKING:
+    from dancematch.pipeline.dedup import Group
+
+NO_MATCH = 3
+
+
+@click.command("dedup")
+@click.argument("catalogue")
+@click.option(
+    "--max-evalue", type=click.FloatRange(0), default=MAX_WRONG, show_default=True,
+    help="Wrong pairs that chance may give in the whole catalogue.",
+)  # fmt: skip
+@click.option(
+    "--min-score", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+    help="Only pairs that score as much as this.",
+)  # fmt: skip
+@label_option
+@bank_option
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@json_option
+def dedup_command(
+    catalogue: str,
+    max_evalue: float,
+    min_score: float,
+    label: str | None,
+    bank: str | None,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Find the dances of CATALOGUE that are one and the same, wholly or in part.
+
+    Each dance is searched for among the others by the words that are kept of it: one search a
+    dance, seconds for a hundred, minutes for thousands. Nothing is removed: 'dancematch
+    remove' does that. Exits with 3 if there is no such dance.
+
+    \b
+    Example:
+      dancematch dedup dances.db
+      dancematch dedup dances.db --min-score 0.8 --json
+    """
+    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.dedup import find_duplicates
+
+    began = time.monotonic()
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
+        asked = len(known.dances(label=label, bank=bank))
+        groups = find_duplicates(
+            known, max_evalue=max_evalue, min_score=min_score, label=label, bank=bank, on_progress=tell
+        )
+    if as_json:
+        for group in groups:
+            emit_json(group)
+    else:
+        _print(groups)
+    seconds = time.monotonic() - began
+    say(f"{asked} dance(s) compared in {seconds:.1f} s; {len(groups)} group(s) of the same dance")
+    if not groups:
+        sys.exit(NO_MATCH)
+
+
+def _print(groups: "list[Group]") -> None:
+    for number, group in enumerate(groups):
+        click.echo(("\n" if number else "") + f"{len(group.dances)} dances: {', '.join(group.dances)}")
+        emit_table(
+            ["score", "dance", "where", "dance", "where", "tempo", "mirrored", "by chance"],
+            [
+                [
+                    f"{pair.score:.2f}",
+                    pair.one,
+                    f"{pair.in_one.start:.1f} to {pair.in_one.end:.1f} s",
+                    pair.other,
+                    f"{pair.in_other.start:.1f} to {pair.in_other.end:.1f} s",
+                    "" if pair.tempo is None else f"x{pair.tempo:.2f}",
+                    "yes" if pair.mirrored else "no",
+                    f"{pair.evalue:.1g}",
+                ]
+                for pair in group.pairs
+            ],
+        )

@@ -1,0 +1,32 @@
+"""Several hands: the readings of a clip are looked at side by side; the kernels let other threads run."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+MOST = 8  # threads
+
+
+@cache
+def _hands() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(MOST, os.cpu_count() or 1), thread_name_prefix="dancematch")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
+    os.register_at_fork(after_in_child=_hands.cache_clear)
+
+
+def each(work: Callable[[A], B], things: Sequence[A]) -> list[B]:
+    """What `work` makes of each thing, in their order.
+
+    The work itself must not call this: with all hands waiting nobody would be left to do it.
+    """
+    if len(things) < 2 or (os.cpu_count() or 1) < 2:
+        return [work(thing) for thing in things]
+    others = [_hands().submit(work, thing) for thing in things[1:]]
+    return [work(things[0]), *(other.result() for other in others)]

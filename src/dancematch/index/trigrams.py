@@ -1,0 +1,230 @@
+"""Kernels of the postings: the trigrams of many tracks, runs of them in order, and the counting of votes.
+
+A run lists its distinct keys in order; key number i has the occurrences `starts[i]` to `starts[i + 1]`,
+each an entry and a time in it. Numbers that come from a file may be anything: none leads outside an array.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def trigrams_of(words, seen, offsets, channels, vocabulary):  # type: ignore[no-untyped-def]
+    """Keys, times and tracks of all trigrams of packed tracks, track by track.
+
+    Three times the same word is none, nor is one with a word that is not seen.
+    """
+    size, base = 0, np.uint64(vocabulary)
+    for track in range(len(offsets) - 1):
+        size += max(0, offsets[track + 1] - offsets[track] - 2) * len(channels)
+    keys, times, tracks = np.empty(size, np.uint64), np.empty(size, np.uint16), np.empty(size, np.uint32)
+    count = 0
+    for track in range(len(offsets) - 1):
+        first, end = offsets[track], offsets[track + 1]
+        for number, channel in enumerate(channels):
+            byte, bit = channel >> 3, 7 - (channel & 7)
+            for step in range(first, end - 2):
+                one, two, three = words[step, channel], words[step + 1, channel], words[step + 2, channel]
+                shown = seen[step, byte] & seen[step + 1, byte] & seen[step + 2, byte]
+                if (shown >> bit) & 1 and not (one == two and two == three):
+                    keys[count] = ((np.uint64(number) * base + one) * base + two) * base + three
+                    times[count], tracks[count] = step - first, track
+                    count += 1
+    return keys[:count], times[:count], tracks[:count]
+
+
+@njit(cache=True, nogil=True)
+def sorted_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
+    """Counting sort, eleven bits of the key at a time; equal keys stay in their order."""
+    other = np.empty_like(keys), np.empty_like(entries), np.empty_like(times)
+    largest = keys.max() if len(keys) else keys.dtype.type(0)
+    shift = np.uint64(0)
+    while shift == 0 or np.uint64(largest) >> shift:
+        ends = np.zeros(2049, np.int64)
+        for key in keys:
+            ends[((np.uint64(key) >> shift) & np.uint64(2047)) + np.uint64(1)] += 1
+        ends = np.cumsum(ends)
+        for i in range(len(keys)):
+            digit = (np.uint64(keys[i]) >> shift) & np.uint64(2047)
+            place = ends[digit]
+            ends[digit] += 1
+            other[0][place], other[1][place], other[2][place] = keys[i], entries[i], times[i]
+        (keys, entries, times), other = other, (keys, entries, times)
+        shift += np.uint64(11)
+    return keys, entries, times
+
+
+@njit(cache=True, nogil=True)
+def distinct(keys):  # type: ignore[no-untyped-def]
+    """The keys that occur in a sorted list, each once, and where each begins; behind them the length."""
+    count = 0
+    for i in range(len(keys)):
+        count += i == 0 or keys[i] != keys[i - 1]
+    found, starts = np.empty(count, keys.dtype), np.empty(count + 1, np.uint32)
+    count = 0
+    for i in range(len(keys)):
+        if i == 0 or keys[i] != keys[i - 1]:
+            found[count], starts[count] = keys[i], i
+            count += 1
+    starts[count] = len(keys)
+    return found, starts
+
+
+@njit(cache=True, nogil=True)
+def merge(one, two, alive):  # type: ignore[no-untyped-def]
+    """Two runs as one, without the entries that are gone and the keys that nobody has any more."""
+    keys1, starts1, entries1, times1 = one
+    keys2, starts2, entries2, times2 = two
+    both = _common(keys1, keys2)
+    keys = np.empty(len(keys1) + len(keys2) - both, keys1.dtype)
+    starts = np.empty(len(keys) + 1, np.uint32)
+    entries = np.empty(len(entries1) + len(entries2), np.uint32)
+    times = np.empty(len(entries), np.uint16)
+    i, j, made, size = 0, 0, 0, 0
+    while i < len(keys1) or j < len(keys2):
+        left = i < len(keys1) and (j == len(keys2) or keys1[i] <= keys2[j])
+        right = j < len(keys2) and (i == len(keys1) or keys2[j] <= keys1[i])
+        keys[made], starts[made] = keys1[i] if left else keys2[j], size
+        if left:
+            size = _move(entries1, times1, starts1[i], starts1[i + 1], alive, entries, times, size)
+            i += 1
+        if right:
+            size = _move(entries2, times2, starts2[j], starts2[j + 1], alive, entries, times, size)
+            j += 1
+        made += size > starts[made]
+    starts[made] = size
+    if size < len(entries):  # what is cut off would be kept as long as the rest
+        return keys[:made].copy(), starts[: made + 1].copy(), entries[:size].copy(), times[:size].copy()
+    return keys, starts, entries, times
+
+
+@njit(cache=True, nogil=True)
+def _common(one, two):  # type: ignore[no-untyped-def]
+    """How many keys two lists share."""
+    i, j, count = 0, 0, 0
+    while i < len(one) and j < len(two):
+        count += one[i] == two[j]
+        smaller = one[i] <= two[j]
+        j += one[i] >= two[j]
+        i += smaller
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _move(old, old_times, first, end, alive, entries, times, size):  # type: ignore[no-untyped-def]
+    last = min(np.int64(end), np.int64(len(old)))
+    for at in range(np.int64(first), last):
+        if old[at] < len(alive) and alive[old[at]] and size < len(entries):
+            entries[size], times[size] = old[at], old_times[at]
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
+    """Where each asked key's occurrences begin and end among `most`."""
+    first, end = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
+    for number, key in enumerate(asked):
+        low, high = 0, len(keys)
+        while low < high:
+            middle = (low + high) // 2
+            if keys[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(keys) and keys[low] == key:
+            first[number] = min(np.int64(starts[low]), most)
+            end[number] = min(max(first[number], np.int64(starts[low + 1])), most)
+    return first, end
+
+
+@njit(cache=True, nogil=True)
+def count_totals(entries, first, end, weights, alive, totals, touched, count):  # type: ignore[no-untyped-def]
+    """Add each vote to its entry; list the entries that got their first; how many are listed."""
+    for number, weight in enumerate(weights):
+        for i in range(first[number], end[number]):
+            entry = entries[i]
+            if entry >= len(totals):
+                continue
+            if totals[entry] == 0:
+                if not alive[entry]:
+                    continue
+                touched[count] = entry
+                count += 1
+            totals[entry] += weight
+    return count
+
+
+@njit(cache=True, nogil=True)
+def threshold(totals, touched, wanted):  # type: ignore[no-untyped-def]
+    """A total that `wanted` of the touched entries reach and not many more; 0 if there are fewer."""
+    bins = np.zeros(4097, np.int64)
+    largest = 1
+    for entry in touched:
+        largest = max(largest, totals[entry])
+    width = largest // 4096 + 1
+    for entry in touched:
+        bins[totals[entry] // width] += 1
+    count = 0
+    for place in range(len(bins) - 1, -1, -1):
+        count += bins[place]
+        if count >= wanted:
+            return place * width
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def collect(entries, at, first, end, times, weights, seats):  # type: ignore[no-untyped-def]
+    """The votes for entries that have a seat (from 1): seat from 0, offset, weight."""
+    size = (end - first).sum()
+    who, offsets, heavy = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int32)
+    count = 0
+    for number, weight in enumerate(weights):
+        for i in range(first[number], end[number]):
+            seat = seats[entries[i]] if entries[i] < len(seats) else 0
+            if seat > 0:
+                who[count], heavy[count] = seat - 1, weight
+                offsets[count] = np.int64(at[i]) - times[number]
+                count += 1
+    return who[:count], offsets[:count], heavy[:count]
+
+
+@njit(cache=True, nogil=True)
+def best_places(who, offsets, weights, seats, tolerance):  # type: ignore[no-untyped-def]
+    """For each seat the heaviest votes within `tolerance`, and the mean of their offsets."""
+    scores, places = np.zeros(seats, np.int64), np.zeros(seats, np.int64)
+    if len(who) == 0:
+        return scores, places
+    lowest = offsets.min()
+    by_offset, _ = _grouped(offsets - lowest, np.arange(len(who)), offsets.max() - lowest + 1)
+    order, begins = _grouped(who, by_offset, seats)
+    for seat in range(seats):
+        left, total, moment = begins[seat], 0, 0
+        for place in range(begins[seat], begins[seat + 1]):
+            vote = order[place]
+            total += weights[vote]
+            moment += weights[vote] * offsets[vote]
+            while offsets[vote] - offsets[order[left]] > tolerance:
+                total -= weights[order[left]]
+                moment -= weights[order[left]] * offsets[order[left]]
+                left += 1
+            if total > scores[seat]:
+                scores[seat] = total
+                places[seat] = np.int64(np.round(moment / total))
+    return scores, places
+
+
+@njit(cache=True, nogil=True)
+def _grouped(groups, order, count):  # type: ignore[no-untyped-def]
+    """`order` brought into the order of groups (each vote's, 0..count-1), and where each group begins."""
+    begins = np.zeros(count + 1, np.int64)
+    for vote in order:
+        begins[groups[vote] + 1] += 1
+    for group in range(count):
+        begins[group + 1] += begins[group]
+    free = begins.copy()
+    grouped = np.empty_like(order)
+    for vote in order:
+        grouped[free[groups[vote]]] = vote
+        free[groups[vote]] += 1
+    return grouped, begins

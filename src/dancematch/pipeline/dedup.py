@@ -1,0 +1,132 @@
+"""Which dances of a catalogue are one and the same: each is searched for among the others.
+
+Words are taken as they are kept; the mirrored reading is made from the skeletons or, where they
+were not kept, from what the words tell of. One search a dance: the cost grows with the dances.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dancematch.motion import mirror
+from dancematch.types import Fingerprint, Match, Motion, Span
+
+if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
+    from dancematch.index.engine import Query
+    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.pipeline.extract import Progress
+
+MAX_WRONG = (
+    1.0  # pairs that chance may give in the whole catalogue: somebody looks at them before anything is done
+)
+NEAREST = 10  # others of each dance that are looked at; larger groups hang together through their members
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two dances that are one, and where."""
+
+    one: str
+    other: str
+    score: float
+    evalue: float  # how many pairs of the whole catalogue would score so by chance
+    mirrored: bool
+    tempo: float | None  # of the one over the other's
+    in_one: Span
+    in_other: Span
+
+
+@dataclass(frozen=True)
+class Group:
+    """Dances that hang together by pairs."""
+
+    dances: tuple[str, ...]
+    pairs: tuple[Pair, ...]  # best first
+
+
+def find_duplicates(
+    catalogue: "Catalogue",
+    *,
+    max_evalue: float = MAX_WRONG,
+    min_score: float = 0.0,
+    label: str | None = None,
+    bank: str | None = None,
+    on_progress: "Progress | None" = None,
+) -> list[Group]:
+    """The groups of dances that are one dance, the largest first; nothing is changed.
+
+    `max_evalue` is for the whole catalogue: chance may give so many wrong pairs in all. `label` and
+    `bank` say whose duplicates are looked for; they may be of any.
+    """
+    chosen = [dance.dance_id for dance in catalogue.dances(label=label, bank=bank)]
+    said: dict[str, list[Fingerprint]] = {}
+    for name, words in catalogue.fingerprints():
+        said.setdefault(name, []).append(words)
+    pairs: dict[tuple[str, str], Pair] = {}
+    for done, name in enumerate(chosen, start=1):
+        queries = list(_queries(said.get(name, []), catalogue.motions(name), catalogue.tokeniser))
+        for match in catalogue.engine().search(queries, limit=NEAREST + 1):
+            pair = _pair(name, match, trials=len(said))
+            known = pairs.get((pair.one, pair.other))
+            if match.dance_id != name and (known is None or pair.evalue < known.evalue):
+                pairs[pair.one, pair.other] = pair
+        if on_progress is not None:
+            on_progress(done / len(chosen))
+    sure = [pair for pair in pairs.values() if pair.evalue <= max_evalue and pair.score >= min_score]
+    return _groups(sure)
+
+
+def _queries(
+    said: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
+) -> "Iterator[Query]":
+    """Each dancer of a dance, as kept and mirrored."""
+    from dancematch.index.engine import Query
+    from dancematch.pipeline.readings import hidden_as, readings_of_words
+
+    if len(motions) != len(said):  # of some dancer no skeletons were kept
+        for performance in readings_of_words(said, tokeniser):
+            yield from performance.queries()
+        return
+    for dancer, (words, motion) in enumerate(zip(said, motions, strict=True), start=1):
+        yield Query(words, False, dancer)
+        yield Query(hidden_as(tokeniser.fingerprint(mirror(motion)), words), True, dancer)
+
+
+def _pair(name: str, match: Match, trials: int) -> Pair:
+    """A match as a pair, in order of name."""
+    # Every dance asks: a score that chance gives so often in one search, it gives more often in all.
+    evalue = float("inf") if match.evalue is None else match.evalue * trials
+    if name <= match.dance_id:
+        return Pair(
+            name, match.dance_id, match.score, evalue, match.mirrored, match.tempo,
+            match.query, match.reference,
+        )  # fmt: skip
+    tempo = None if match.tempo is None else 1 / match.tempo
+    return Pair(
+        match.dance_id, name, match.score, evalue, match.mirrored, tempo, match.reference, match.query
+    )
+
+
+def _groups(pairs: Sequence[Pair]) -> list[Group]:
+    """Connected components, the largest first, then by name."""
+    group_of: dict[str, str] = {}
+    for pair in pairs:
+        one, other = _first(group_of, pair.one), _first(group_of, pair.other)
+        group_of[max(one, other)] = min(one, other)
+    members: dict[str, set[str]] = {}
+    for pair in pairs:
+        members.setdefault(_first(group_of, pair.one), set()).update((pair.one, pair.other))
+    best_first = sorted(pairs, key=lambda pair: (-pair.score, pair.one, pair.other))
+    found = [
+        Group(tuple(sorted(names)), tuple(pair for pair in best_first if pair.one in names))
+        for names in members.values()
+    ]
+    return sorted(found, key=lambda group: (-len(group.dances), group.dances))
+
+
+def _first(group_of: Mapping[str, str], name: str) -> str:
+    """The dance that a group goes by."""
+    while group_of.get(name, name) != name:
+        name = group_of[name]
+    return name

@@ -1,0 +1,75 @@
+"""A clip as a search reads it: every dancer in it, as seen and mirrored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.formats import fingerprint as words_files
+from dancematch.formats.archive import Archive
+from dancematch.index.engine import Query
+from dancematch.index.histogram import SEEN
+from dancematch.model.kmeans import require_words_of
+from dancematch.model.tokeniser import Tokeniser
+from dancematch.motion import mirror
+from dancematch.pipeline.extract import Progress, motions_of
+from dancematch.pipeline.words import decode, nobody_in, put_into_words
+from dancematch.types import Fingerprint, Motion
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """One dancer of a clip: the skeletons, and the words as seen and mirrored."""
+
+    dancer: int
+    motion: Motion  # of a clip that is words: what they tell of
+    words: Fingerprint
+    mirrored: Fingerprint
+
+    def queries(self) -> tuple[Query, Query]:
+        """Both ways to search for the dancer."""
+        return Query(self.words, False, self.dancer), Query(self.mirrored, True, self.dancer)
+
+
+def holds_words(path: Path) -> bool:
+    """Whether a file is one that 'dancematch fingerprint' writes."""
+    return path.suffix.lower() == ".npz" and path.is_file() and words_files.is_words(Archive(path))
+
+
+def read_clip(
+    path: str | Path, tokeniser: Tokeniser, *, on_progress: Progress | None = None
+) -> list[Performance]:
+    """Every dancer of a video, motion file or file of words who is seen for long enough."""
+    if holds_words(Path(path)):
+        return readings_of_words(words_files.read(path), tokeniser)
+    return readings_of(motions_of(path, on_progress=on_progress), tokeniser, path)
+
+
+def readings_of(motions: Sequence[Motion], tokeniser: Tokeniser, what: object) -> list[Performance]:
+    """Every dancer of skeletons who is seen for long enough; `what` names the clip in an error."""
+    made = put_into_words(tokeniser, dict(enumerate(motions, start=1)))
+    if not made:
+        raise nobody_in(what)
+    return [
+        Performance(dancer, motions[dancer - 1], words, tokeniser.fingerprint(mirror(motions[dancer - 1])))
+        for dancer, words in made.items()
+    ]
+
+
+def readings_of_words(said: Sequence[Fingerprint], tokeniser: Tokeniser) -> list[Performance]:
+    """The same of words alone; the mirrored reading is made from the motion that they tell of."""
+    return [_of_words(dancer, words, tokeniser) for dancer, words in enumerate(said, start=1)]
+
+
+def _of_words(dancer: int, words: Fingerprint, tokeniser: Tokeniser) -> Performance:
+    require_words_of(tokeniser.model_id, words)
+    told = decode(words, tokeniser)
+    return Performance(dancer, told, words, hidden_as(tokeniser.fingerprint(mirror(told)), words))
+
+
+def hidden_as(made: Fingerprint, words: Fingerprint) -> Fingerprint:
+    """Words made from skeletons, unseen where those that were kept show nothing, as in excluded stretches."""
+    shown = np.asarray((words.visibility >= SEEN).any(axis=1))[: len(made)]
+    shown = np.pad(shown, (0, len(made) - len(shown)))
+    return replace(made, visibility=made.visibility * shown[:, None])

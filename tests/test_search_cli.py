@@ -1,0 +1,274 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli_samples import run_main
+from dance_samples import dance, shipped, write_dance
+from dancematch import formats
+from dancematch.index.engine import Query
+from dancematch.index.explain import SAID, explain
+from dancematch.index.settings import DEFAULT, SETTINGS
+from dancematch.index.weights import write_weights
+from dancematch.motion import change_tempo, mirror
+from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.types import Motion
+
+LOOPS = 5
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def over_and_over(motion: Motion, times: int) -> Motion:
+    """The dance, and all of it again."""
+    return Motion(np.concatenate([motion.joints] * times), motion.fps, motion.skeleton)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Ten known dances of two banks, one of which repeats itself, and clips to search for."""
+    folder = tmp_path_factory.mktemp("search")
+    for number in range(1, 6):
+        write_dance(folder / "studio" / f"dance{number}.npz", number)
+        write_dance(folder / "stage" / f"dance{number + 5}.npz", number + 5)
+    formats.write(folder / "loop.npz", [over_and_over(dance(20, eight_counts=1), LOOPS)])
+    write_dance(folder / "again.npz", 3, dancer=4)
+    write_dance(folder / "stranger.npz", 77)
+    formats.write(folder / "mirrored.npz", [mirror(dance(2, dancer=4))])
+    formats.write(folder / "faster.npz", [change_tempo(dance(3, dancer=4), 1.2)])
+    formats.write(folder / "part.npz", [dance(20, dancer=4, eight_counts=1)])
+    for bank in ("studio", "stage"):
+        run_main(
+            "add", folder / "dances.db", folder / bank, "--bank", bank, "--label", f"{bank} days", "--jobs", 1
+        )
+    run_main("add", folder / "dances.db", folder / "loop.npz", "--jobs", 1)
+    run_main("fingerprint", folder / "mirrored.npz", "-o", folder / "words.npz")
+    return folder
+
+
+@pytest.fixture
+def db(folder) -> Path:
+    return folder / "dances.db"
+
+
+def names(answer) -> list[str]:
+    return [line["dance_id"] for line in answer.objects]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--bank", "stage"], {f"dance{n}" for n in range(6, 11)}),
+        (["--label", "studio days"], {f"dance{n}" for n in range(1, 6)}),
+        (["--label", "studio days", "--bank", "stage"], set()),
+        (["--periodic"], {"loop"}),
+        (["--no-periodic"], {f"dance{n}" for n in range(1, 11)}),
+    ],
+)
+def test_a_search_may_be_about_some_dances_only(db, folder, options, expected):
+    answer = run_main(
+        "search", db, folder / "again.npz", "--json", "--limit", 20, "--max-evalue", "1e9", *options
+    )
+
+    assert expected == set(names(answer))
+    assert (0 if expected else 3) == answer.code
+
+
+def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):
+    answer = run_main("search", db, folder / "again.npz", "--bank", "garage")
+
+    assert (3, "") == (answer.code, answer.out)
+    assert "has no dance of that label, bank or kind" in answer.err
+
+
+def test_weights_come_from_a_preset_or_a_file(db, folder, tmp_path):
+    """Each says what the score is made of; the file's are those that it holds."""
+    own = {"histogram": 0.25, "lcss": 0.75}
+    write_weights(tmp_path / "own.json", own)
+    for given, expected in [
+        ("default", DEFAULT.weights), ("paper", SETTINGS["paper"].weights), (tmp_path / "own.json", own),
+    ]:  # fmt: skip
+        answer = run_main("search", db, folder / "again.npz", "--json", "--explain", "--weights", given)
+        first = answer.objects[0]
+        metrics = first["explanation"]["metrics"]
+
+        assert dict(expected) == {name: one["weight"] for name, one in metrics.items() if one["weight"]}
+        made = sum(one["weight"] * one["overall"] for one in metrics.values())
+        assert first["score"] == pytest.approx(made, abs=1e-4)
+
+
+@pytest.mark.parametrize("shortlist", ["capped", "paper", "all"])
+def test_every_shortlist_finds_the_dance(db, folder, shortlist):
+    assert (
+        "dance3" == names(run_main("search", db, folder / "again.npz", "--json", "--shortlist", shortlist))[0]
+    )
+
+
+def test_weights_that_cannot_be_read_are_one_sentence(db, folder, tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+    for given, complaint in [(tmp_path / "gone.json", "cannot read"), (tmp_path / "bad.json", "no weights")]:
+        answer = run_main("search", db, folder / "again.npz", "--weights", given)
+
+        assert (1, "", 1) == (answer.code, answer.out, len(answer.err.splitlines()))
+        assert complaint in answer.err
+
+
+def test_an_explanation_is_readable(db, folder):
+    answer = run_main("search", db, folder / "again.npz", "--explain")
+
+    assert 0 == answer.code
+    for said in (
+        "histogram",
+        "left arm",
+        "The words that say most",
+        "The passages",
+        "does not repeat itself",
+    ):
+        assert said in answer.out
+
+
+def test_an_explanation_is_of_the_first_match_alone(db, folder):
+    answer = run_main(
+        "search", db, folder / "again.npz", "--json", "--explain", "--limit", 2, "--max-evalue", "1e9"
+    )
+
+    assert [True, False] == ["explanation" in line for line in answer.objects]
+
+
+def test_a_repeated_move_is_one_passage_with_several_places(db, folder):
+    """The dance has the clip five times over: so do the passages, and the period is whole rounds."""
+    (first, *_) = run_main("search", db, folder / "part.npz", "--json", "--explain").objects
+    best = first["explanation"]["passages"][0]
+    seconds = dance(20, eight_counts=1).seconds
+
+    assert "loop" == first["dance_id"]
+    assert LOOPS == len(best)
+    starts = sorted(passage["reference"]["start"] for passage in best)
+    assert np.allclose(np.diff(starts), seconds, atol=0.5)
+    rounds = first["explanation"]["period"]["seconds"] / seconds
+    assert rounds == pytest.approx(round(rounds), abs=0.05)
+
+
+def test_the_words_named_are_where_they_are_said(db):
+    """Each is in the clip at the times given, and their shares are no more than all there is."""
+    with open_catalogue(db, create=False) as known:
+        read = Query(shipped().fingerprint(dance(3, dancer=4)))
+        (match, *_) = known.engine().search([read])
+        why, evidence = explain(known.engine(), read, match)
+
+    assert 0 < len(why.words) <= SAID
+    assert 0 < sum(said.share for said in why.words) <= 1
+    for said in why.words:
+        channel = evidence.codebook.channels.index(said.channel)
+        for span in said.query:
+            step = round((span.start - read.fingerprint.start) / read.fingerprint.seconds_per_word)
+            assert said.word == read.fingerprint.words[step, channel]
+    assert why.metrics["order"].overall == pytest.approx(match.parts["order"], abs=1e-5)
+    assert [p for group in why.passages for p in group if p == match.passages[0]]
+
+
+@pytest.mark.parametrize("clip", ["again", "mirrored", "faster"])
+def test_a_match_is_drawn(db, folder, tmp_path, clip):
+    target = tmp_path / "why.png"
+    answer = run_main("search", db, folder / f"{clip}.npz", "--plot", target)
+
+    assert 0 == answer.code
+    assert PNG == target.read_bytes()[:8]
+    assert str(target) in answer.err
+
+
+def test_a_picture_replaces_nothing_unasked(db, folder, tmp_path):
+    target = tmp_path / "why.svg"
+    target.write_text("mine")
+    refused = run_main("search", db, folder / "again.npz", "--plot", target)
+
+    assert (1, "mine") == (refused.code, target.read_text())
+    assert "exists already" in refused.err
+    assert 0 == run_main("search", db, folder / "again.npz", "--plot", target, "--force").code
+    assert "<svg" in target.read_text()
+
+
+def test_no_match_draws_nothing(db, folder, tmp_path):
+    answer = run_main("search", db, folder / "stranger.npz", "--plot", tmp_path / "why.png", "--explain")
+
+    assert (3, "") == (answer.code, answer.out)
+    assert not (tmp_path / "why.png").exists()
+
+
+def test_a_picture_of_another_kind_is_refused_before_the_work(db, tmp_path):
+    answer = run_main("search", db, tmp_path / "gone.mp4", "--plot", tmp_path / "why.bmp")
+
+    assert 1 == answer.code
+    assert "pictures are .png, .svg, .pdf files" in answer.err
+
+
+def test_without_matplotlib_the_extra_is_named(db, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    answer = run_main("search", db, tmp_path / "gone.mp4", "--plot", tmp_path / "why.png")
+
+    assert 1 == answer.code
+    assert "dancematch[plot]" in answer.err
+
+
+def test_words_are_searched_for_like_the_clip_they_are_of(db, folder):
+    """Even mirrored: that reading is made from what the words tell of, which is said."""
+    answer = run_main("search", db, folder / "words.npz", "--json")
+    (first, *_) = answer.objects
+
+    assert 0 == answer.code
+    assert ("dance2", True) == (first["dance_id"], first["mirrored"])
+    assert 1 == len(answer.err.splitlines())
+    assert "holds words alone" in answer.err
+
+
+def test_words_of_another_model_are_refused(folder, tmp_path):
+    own = ("--model", "floor")
+    known = tmp_path / "dances.db"
+    run_main("add", known, folder / "again.npz", "--jobs", 1, *own)
+    answer = run_main("search", known, folder / "words.npz", *own)
+
+    assert (1, "", 1) == (answer.code, answer.out, len(answer.err.splitlines()))
+    assert "model" in answer.err
+
+
+@pytest.mark.parametrize("pattern", ["studio/*.npz", "st*/dance[12345].npz", "**/dance[1-5].npz"])
+def test_a_pattern_in_quotes_is_all_that_fits_it(folder, tmp_path, pattern):
+    known = tmp_path / "dances.db"
+    answer = run_main("add", known, folder / pattern, "--jobs", 1, "--label", "class")
+    listed = run_main("list", known, "--label", "class", "--json")
+
+    assert (0, "5 added, 0 skipped, 0 failed") == (answer.code, answer.err.splitlines()[-1])
+    assert [f"dance{n}" for n in range(1, 6)] == names(listed)
+
+
+def test_a_pattern_that_nothing_fits_is_one_sentence(folder, tmp_path):
+    answer = run_main("add", tmp_path / "dances.db", folder / "*.mp4", "--jobs", 1)
+
+    assert (1, 1) == (answer.code, len(answer.err.splitlines()))
+    assert "no file that fits" in answer.err
+    assert not (tmp_path / "dances.db").exists()
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_itself(tmp_path):
+    write_dance(tmp_path / "in" / "take[1].npz", 1)
+    write_dance(tmp_path / "in" / "take1.npz", 2)
+    run_main("add", tmp_path / "dances.db", tmp_path / "in" / "take[1].npz", "--jobs", 1)
+
+    assert ["take[1]"] == names(run_main("list", tmp_path / "dances.db", "--json"))
+
+
+def test_an_id_is_for_one_clip(folder, tmp_path):
+    known = tmp_path / "dances.db"
+
+    assert 2 == run_main("add", known, folder / "studio", "--id", "one").code
+    assert 0 == run_main("add", known, folder / "studio" / "*1.npz", "--id", "one").code
+    assert ["one"] == names(run_main("list", known, "--json"))
+
+
+def test_a_known_clip_keeps_its_label_and_that_is_said(folder, tmp_path):
+    known = tmp_path / "dances.db"
+    run_main("add", known, folder / "again.npz", "--jobs", 1, "--label", "old")
+    answer = run_main("add", known, folder / "again.npz", "--jobs", 1, "--label", "new")
+
+    assert "keeps the label" in answer.err
+    assert "old" == run_main("list", known, "--json").objects[0]["label"]
