@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from dance_samples import dance, save_small_model, shipped, small_model, write_dance
 from dancematch.cli.evaluate import eval_command
-from dancematch.errors import InputError
+from dancematch.errors import DanceMatchError, InputError
 from dancematch.evaluation.aist import Clip
 from dancematch.evaluation.continuous import (
     DynamicTimeWarping,
@@ -367,6 +367,21 @@ def test_options_that_make_no_sense_together_are_refused(ask_eval):
     assert "--refit fits the k-means of a --method" in ask_eval("--model", "floor", "--refit")
     assert "dtw has none" in ask_eval("--method", "dtw", "--soft")
     assert "--views belongs to the suite video" in ask_eval("--views", "folder")
+
+
+def test_what_cannot_be_asked_is_said_before_the_clips_are_read(monkeypatch):
+    def unread(_: object) -> None:
+        pytest.fail("the clips were read")
+
+    monkeypatch.setattr("dancematch.evaluation.aist.load_clips", unread)
+    told = ["excerpt", "--data", "any"]
+    for arguments, complaint in [
+        (["--model", "no-such-model"], "neither a shipped model"),
+        (["--model", "network", "--phases", "5"], "a patch has 4 frames to begin at, not 5"),
+    ]:
+        with pytest.raises(DanceMatchError, match=complaint):
+            CliRunner().invoke(eval_command, [*told, *arguments], catch_exceptions=False)
+    assert 2 == CliRunner().invoke(eval_command, [*told, "--seed", "-1"]).exit_code
 
 
 def test_a_table_row_tells_unseen_genres_and_other_takes(clips):

@@ -233,11 +233,16 @@ def test_damaged_models_are_refused(folder, damage):
     with pytest.raises(ModelError) as caught:
         load_model(folder)
 
-    assert str(folder) in str(caught.value) or "weights lack" in str(caught.value)
+    told = str(caught.value)
+    assert str(folder) in told or "weights lack" in told
+    assert not re.search(
+        r"\('\w+'\)|not supported|indices|deserializ|Errno|Expecting", told
+    )  # a library's words
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"garbage", b"PK\x03\x04 cut short", "lengths", "words", "too many", "beyond"]
+    "content",
+    [b"", b"garbage", b"PK\x03\x04 cut short", "model_id", "lengths", "words", "too many", "beyond"],
 )
 def test_damaged_backgrounds_are_refused(folder, content):
     path = folder / "background.npz"
@@ -247,11 +252,13 @@ def test_damaged_backgrounds_are_refused(folder, content):
     elif content in good:
         np.savez(path, **{name: array for name, array in good.items() if name != content})
     elif content == "too many":
-        np.savez(path, words=good["words"], lengths=good["lengths"][:-1])
+        np.savez(path, **{**good, "lengths": good["lengths"][:-1]})
     else:
-        np.savez(path, words=good["words"] + 200, lengths=good["lengths"])
-    with pytest.raises(ModelError, match="is damaged"):
+        np.savez(path, **{**good, "words": good["words"] + 200})
+    with pytest.raises(ModelError, match="is damaged") as caught:
         load_background(load_model(folder), folder)
+
+    assert "pickle" not in str(caught.value)
 
 
 def test_an_interrupted_training_leaves_no_model(folder, tmp_path):

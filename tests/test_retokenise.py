@@ -116,7 +116,7 @@ def test_another_models_catalogue_is_refused_with_the_way_out(path, own):
         open_catalogue(path, model=own, create=False)
 
     assert f"{path} holds words of the model {shipped().model_id}" in str(caught.value)
-    assert f"dancematch retokenise {path}" in str(caught.value)
+    assert f"dancematch retokenise {path} --model MODEL" in str(caught.value)
 
 
 def test_dances_without_skeletons_are_named_and_nothing_is_lost(path):

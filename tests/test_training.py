@@ -21,8 +21,9 @@ from dancematch.model.tokeniser import load_background, load_model
 from dancematch.training.batches import Material
 from dancematch.training.checkpoint import load_state, save_state
 from dancematch.training.data import clip_of, split
+from dancematch.training.folder import begin, plan_of
 from dancematch.training.journal import Journal
-from dancematch.training.loop import Run, begin, learning_rate, plan_of, train
+from dancematch.training.loop import Run, learning_rate, train
 from dancematch.training.recipe import (
     RECIPES,
     LossWeights,

@@ -25,6 +25,8 @@ VERBS = {
     "demo": Verb("demo", "Render dances, recognise them from video, and write a report."),
     "add": Verb("add", "Learn dances from videos or motion files."),
     "search": Verb("search", "Say which known dance a clip is."),
+    "compare": Verb("compare", "Say where two performances differ."),
+    "dedup": Verb("dedup", "Find dances that a catalogue knows twice."),
     "list": Verb("dances", "List the dances a catalogue knows."),
     "remove": Verb("dances", "Forget dances."),
     "exclude": Verb("exclude", "Never match a stretch of a dance."),
@@ -38,8 +40,10 @@ VERBS = {
     "decode": Verb("decode", "Turn motion words back into motion."),
     "words": Verb("words", "Show what words a model has."),
     "retokenise": Verb("retokenise", "Put a catalogue into another model's words."),
+    "fit-weights": Verb("fit_weights", "Learn from labels how much each metric counts."),
     "train": Verb("train", "Fit a tokeniser on motions of your own."),
     "eval": Verb("evaluate", "Measure how well dances are found."),
+    "bench-build": Verb("bench_build", "Make a benchmark of labelled clips."),
 }
 
 
@@ -55,7 +59,7 @@ class LazyGroup(click.Group):
         if name not in VERBS:
             return None
         module = importlib.import_module(f"dancematch.cli.{VERBS[name].module}")
-        command: click.Command = getattr(module, f"{name}_command")
+        command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:

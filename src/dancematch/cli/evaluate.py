@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option("--views", type=click.Path(path_type=Path), help="Folder of view_*.npz, for video.")
 @click.option("--max-queries", type=click.IntRange(1), help="Ask only so many queries, drawn by the seed.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @json_option
 def eval_command(  # as many parameters as options
     suite: str,
@@ -88,6 +88,7 @@ def eval_command(  # as many parameters as options
     if (suite == "video") != (views is not None):
         raise click.UsageError("--views belongs to the suite video, which needs it")
     chosen = _methods(methods, models, search=search, phases=phases, soft=soft)
+    _check_words([method for method, _ in chosen])
     say(f"reading {data}")
     clips = load_clips(data)
     genres = query_genres.split(",") if query_genres else None
@@ -126,6 +127,15 @@ def _methods(
     words = [*((Method(model), False) for model in models), *((METHODS[method], True) for method in named)]
     asked = [(_as_asked(method, search, phases, soft), fitted_here) for method, fitted_here in words]
     return [*dict.fromkeys(asked), *((method, False) for method in wordless)]
+
+
+def _check_words(methods: "Sequence[str | Method]") -> None:
+    """Say before the clips are read that a model is missing or its patches are too short."""
+    from dancematch.model.tokeniser import load_model
+
+    for method in methods:
+        if not isinstance(method, str):
+            load_model(method.model).require_phases(method.phases)
 
 
 def _as_asked(method: "Method", search: str, phases: int, soft: bool) -> "Method":

@@ -39,8 +39,9 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
     help="What to fit.",
 )  # fmt: skip
 @click.option(
-    "--preset", type=click.Choice(["default", "paper"]), help="What works best, or as in the paper."
-)
+    "--preset", type=click.Choice(["default", "paper"]),
+    help="What works best, or as in the paper, whose words depend on their place in a chunk.",
+)  # fmt: skip
 @click.option(
     "--config", type=click.Path(path_type=Path),
     help="TOML or JSON with changes to the preset: tables network, training, weights, views.",
@@ -49,10 +50,11 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
 @click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT, as it was planned.")
 @click.option(
     "--layout", type=click.Choice(["parts7", "parts14", "whole"]),
-    help="Words for seven body parts, or for the whole body at once.",
+    help="Words for seven body parts, for these and seven ways in which they go together, or for the "
+    "whole body at once.",
 )  # fmt: skip
 @click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words a channel.")
-@click.option("--seed", type=int)
+@click.option("--seed", type=click.IntRange(0))
 @click.option(
     "--without-genres", default="", metavar="PO,LH",
     help="AIST++ genres to learn nothing of, nor of their views.",
@@ -73,9 +75,10 @@ def train_command(
       dancematch add dances.db clips/ --model runs/first/model
     """
     given = {name: value for name, value in options.items() if value is not None and value is not False}
-    genres = [genre for genre in without_genres.upper().split(",") if genre]
+    genres = [genre for genre in map(str.strip, without_genres.upper().split(",")) if genre]
     _refuse_contradictions(tokeniser, given)
     _check_place(output)
+    _check_genres(folders, genres)
     if tokeniser == "kmeans":
         _fit_kmeans(folders, output, genres, given)
     else:
@@ -100,6 +103,14 @@ def _check_place(output: Path) -> None:
         )
 
 
+def _check_genres(folders: Sequence[Path], genres: Sequence[str]) -> None:
+    """A genre that is misspelt would be learnt from after all."""
+    from dancematch.training.data import require_genres
+
+    if genres:
+        require_genres(folders, genres)
+
+
 def _fit_kmeans(folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]) -> None:
     from dancematch.training.data import describe_files
     from dancematch.training.kmeans import fit_kmeans
@@ -122,12 +133,12 @@ def _train_network(
     _require_extra()
     from dancematch.training.data import describe_files
     from dancematch.training.export import export_model
-    from dancematch.training.loop import begin, plan_of
+    from dancematch.training.folder import begin, plan_of, require_free
 
     resumed = "resume" in given
     plan = plan_of(output) if resumed else _plan(given)
-    if not resumed and (output / "config.json").exists():
-        raise ModelError(f"{output} already holds a run or a model; choose another folder, or --resume it")
+    if not resumed:
+        require_free(output)
     read = [_read(folder, genres) for folder in folders]
     learned, held_out = _materials([file for files in read for file in files], plan)
     if not resumed:
@@ -170,10 +181,20 @@ def _read(folder: Path, genres: Sequence[str]) -> "Files":
         else:
             found.append((path, result))
     if not found:
-        raise InputError(f"no motion file below {folder} could be read")
+        raise InputError(f"no motion file below {folder} can be learnt from")
     seconds = sum(motion.seconds for _, motions in found for motion in motions)
-    say(f"{folder}: {len(found)} files, {seconds / 60:.0f} minutes")
+    say(f"{folder}: {numbered(len(found), 'file')}, {duration(seconds)}")
     return found
+
+
+def numbered(count: int, noun: str) -> str:
+    """So many of a thing, one or several."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in seconds, from two minutes on in minutes."""
+    return numbered(round(seconds), "second") if seconds < 120 else numbered(round(seconds / 60), "minute")
 
 
 def _materials(files: "Files", plan: "Plan") -> tuple["Material", "Material"]:
@@ -187,8 +208,10 @@ def _materials(files: "Files", plan: "Plan") -> tuple["Material", "Material"]:
     with share_bar("aligning dancers") as tell:
         material = Material.of(learned, tell)
     say(
-        f"{len(learned)} motions to learn from, {len(material.dancers)} pairs of dancers, "
-        f"{len(material.estimator)} views of an estimator; {len(held_out)} motions to judge by"
+        f"{numbered(len(learned), 'motion')} to learn from, "
+        f"{numbered(len(material.dancers), 'pair')} of dancers, "
+        f"{numbered(len(material.estimator), 'view')} of an estimator; "
+        f"{numbered(len(held_out), 'motion')} to judge by"
     )
     return material, Material.of(held_out)
 
@@ -236,7 +259,7 @@ def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> Non
     )
     if len(background) < FEWEST:
         say(
-            f"only {len(background)} motions to judge scores by, {FEWEST} are needed: "
+            f"only {numbered(len(background), 'motion')} to judge scores by, {FEWEST} are needed: "
             f"searches with this model will answer 'no match' unless --max-evalue is raised"
         )
     save_model(model, folder, background)

@@ -93,12 +93,16 @@ class PatchTokeniser(ABC):
         Whoever dances along with a known dance does so with patches that begin elsewhere: of
         several beginnings, one lies near.
         """
-        if not 1 <= count <= self.patch_frames:
-            raise InputError(f"a patch has {self.patch_frames} frames to begin at, not {count}")
+        self.require_phases(count)
         canonical = self._canonical(motion)
         offsets = [number * self.patch_frames // count for number in range(count)]
         within = [late for late in offsets if len(canonical.joints) - late >= self.patch_frames]
         return [self._speak(_from_frame(canonical, late)) for late in within]
+
+    def require_phases(self, count: int) -> None:
+        """Refuse more beginnings than a patch has frames."""
+        if not 1 <= count <= self.patch_frames:
+            raise InputError(f"a patch has {self.patch_frames} frames to begin at, not {count}")
 
     def soft_words(self, motion: Motion, count: int = 3) -> tuple[WordArray, FloatArray]:
         """The `count` nearest words of each patch, nearest first, and how much each is meant.

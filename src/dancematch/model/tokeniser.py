@@ -1,8 +1,8 @@
 """Tokenisers in general: the contract, and the folder one is kept in.
 
 A folder holds `config.json` (kind, numbers that shape the words, what it was trained
-on), `weights.safetensors`, and `background.npz`: fingerprints of ordinary dances, which
-tell a search how alike unrelated dances are. A network also has `encoder.onnx` and
+on), `weights.safetensors`, and `background.npz`: fingerprints of ordinary dances in this model's
+words, which tell a search how alike unrelated dances are. A network also has `encoder.onnx` and
 `decoder.onnx`, made of the weights; the config knows what they must contain.
 """
 
@@ -17,17 +17,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
-from dancematch.errors import InputError, ModelError
+from dancematch.errors import InputError, ModelError, ModelMismatchError
 from dancematch.model.config import NetworkConfig
-from dancematch.model.kmeans import KMeansTokeniser
+from dancematch.model.kmeans import KMeansTokeniser, require_words_of
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
 
 FORMAT = 1
 DEFAULT_MODEL = "network"
+BACKGROUND = ("model_id", "words", "visibility", "lengths")  # arrays of its file
 
 
 @runtime_checkable
@@ -87,19 +88,50 @@ def model_folder(model: str | Path | None = None) -> Path:
 def load_model(model: str | Path | None = None) -> PatchTokeniser:
     """Load a tokeniser: the default one, a shipped one by name, or one of your own by folder."""
     folder = model_folder(model)
+    config = _read_config(folder)
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         arrays = load_file(folder / "weights.safetensors")
         loaded = _build(folder, config, arrays)
     except (OSError, ValueError, KeyError, TypeError, InputError, SafetensorError) as error:
-        raise ModelError(f"the model in {folder} is damaged ({error}); train or install it again") from None
+        raise _damaged(folder, _reason(error)) from None
     expected = {"model_id": loaded.model_id, **loaded.config}
     if loaded.files:
         expected["files"] = _digests(loaded.files)
     wrong = [name for name, value in expected.items() if config.get(name) != value]
     if wrong:
-        raise ModelError(f"the model in {folder} is damaged (its weights do not fit its {wrong[0]})")
+        raise _damaged(folder, f"its weights do not fit its {wrong[0]}")
     return loaded
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    """The config of a model; a run's folder has one too, of another kind."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise _damaged(folder, "its config.json is not valid JSON") from None
+    if not isinstance(config, dict):
+        raise _damaged(folder, "its config.json is no table of names and values")
+    if "training" in config and "kind" not in config:
+        finished = (folder / "model" / "config.json").is_file()
+        advice = f"you mean {folder / 'model'}" if finished else "it has no model yet, --resume it"
+        raise ModelError(f"{folder} is a training run, not a model; {advice}")
+    return config
+
+
+def _damaged(folder: Path, reason: str) -> ModelError:
+    return ModelError(f"the model in {folder} is damaged ({reason}); train or install it again")
+
+
+def _reason(error: Exception) -> str:
+    """What a library's complaint means for whoever has the folder."""
+    if isinstance(error, KeyError):
+        return f"its config.json lacks {error}"
+    if isinstance(error, SafetensorError | OSError):
+        name = Path(getattr(error, "filename", None) or "weights.safetensors").name
+        return f"{name} {'is missing' if isinstance(error, FileNotFoundError) else 'cannot be read'}"
+    if isinstance(error, InputError):
+        return str(error)
+    return "its config.json holds a value of the wrong kind"
 
 
 def _build(folder: Path, config: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> PatchTokeniser:
@@ -122,9 +154,11 @@ def _digests(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerprint]) -> None:
-    """Keep a tokeniser and its background in a new folder."""
+    """Keep a tokeniser and its background, which is in its words, in a new folder."""
     if (folder / "config.json").exists():
         raise ModelError(f"{folder} already holds a model; choose another folder or remove it first")
+    for fingerprint in background:
+        require_words_of(model.model_id, fingerprint)
     config = {"format": FORMAT, "model_id": model.model_id, **model.config, "trained_on": model.trained_on}
     if model.files:
         config["files"] = _digests(model.files)
@@ -134,11 +168,12 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
     visibility = np.concatenate([none, *(fingerprint.visibility for fingerprint in background)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        save_file(arrays, folder / "weights.safetensors")
+        (folder / "weights.safetensors").write_bytes(save(arrays))
         for name, content in model.files.items():
             (folder / name).write_bytes(content)
         np.savez_compressed(
             folder / "background.npz",
+            model_id=np.array(model.model_id),
             words=words.astype(np.uint8 if model.vocabulary <= 256 else np.uint16),
             visibility=np.round(255 * visibility).astype(np.uint8),
             lengths=np.array([len(fingerprint) for fingerprint in background], dtype=np.uint32),
@@ -154,18 +189,43 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
 def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> list[Fingerprint]:
     """Fingerprints of ordinary dances in the words of `tokeniser`, which was loaded from `model`."""
     path = model_folder(model) / "background.npz"
+    stored = _read_background(path)
+    if str(stored["model_id"]) != tokeniser.model_id:
+        raise ModelMismatchError(
+            f"{path} holds words of the model {stored['model_id']}, not of {tokeniser.model_id}; "
+            f"train or install the model again"
+        )
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            ends = np.cumsum(stored["lengths"])
-            *words, rest = np.split(stored["words"], ends)
-            *visibility, _ = np.split(stored["visibility"] / np.float32(255), ends)
+        ends = np.cumsum(stored["lengths"])
+        *words, rest = np.split(stored["words"], ends)
+        *visibility, _ = np.split(stored["visibility"] / np.float32(255), ends)
         if len(rest):
-            raise ValueError(f"{len(rest)} words belong to no dance")
+            raise InputError(f"{len(rest)} words belong to no dance")
         return [
             Fingerprint(
                 spoken, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id, visibility=seen
             )
             for spoken, seen in zip(words, visibility, strict=True)
         ]
-    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error, InputError) as error:
-        raise ModelError(f"{path} is damaged ({error}); train or install the model again") from None
+    except (ValueError, TypeError, InputError) as error:
+        reason = str(error) if isinstance(error, InputError) else "its arrays do not fit together"
+        raise _damaged_background(path, reason) from None
+
+
+def _read_background(path: Path) -> dict[str, Any]:
+    """The arrays of a background's file, all of them there."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        raise _damaged_background(path, "it is missing") from None
+    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error):
+        raise _damaged_background(path, "it is no archive of arrays") from None
+    missing = [name for name in BACKGROUND if name not in arrays]
+    if missing:
+        raise _damaged_background(path, f"it lacks {missing[0]!r}")
+    return arrays
+
+
+def _damaged_background(path: Path, reason: str) -> ModelError:
+    return ModelError(f"{path} is damaged ({reason}); train or install the model again")

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
-from dancematch.errors import DanceMatchError, InputError
+from dancematch.errors import DanceMatchError, InputError, NoDancerError
 from dancematch.formats.aist_names import AistName, parse_name, sequences
-from dancematch.motion import canonicalise
+from dancematch.motion import canonicalise, to_body15
 from dancematch.types import FloatArray, Motion
 
 VIEW = "view_"
@@ -21,6 +21,24 @@ VIEW = "view_"
 
 def motion_files(folders: Sequence[str | Path], *, without_genres: Sequence[str] = ()) -> list[Path]:
     """Every motion file below the folders, by name; AIST++ without its ignore list and these genres."""
+    files = _files_below(folders)
+    kept = [path for path in files if genre_of(path.stem) not in without_genres]
+    if not kept:
+        raise InputError(f"all motion files are of the genres left out, {', '.join(without_genres)}")
+    return kept
+
+
+def require_genres(folders: Sequence[str | Path], genres: Sequence[str]) -> None:
+    """Refuse genres of which there is no motion file below any of the folders: leaving them out is a slip."""
+    there = sorted({genre for genre in (genre_of(path.stem) for path in _files_below(folders)) if genre})
+    missing = sorted(set(genres) - set(there))
+    if missing:
+        raise InputError(
+            f"there is no clip of the genre(s) {', '.join(missing)}; there are {', '.join(there) or 'none'}"
+        )
+
+
+def _files_below(folders: Sequence[str | Path]) -> list[Path]:
     files: list[Path] = []
     for folder in map(Path, folders):
         if not folder.is_dir():
@@ -35,19 +53,24 @@ def motion_files(folders: Sequence[str | Path], *, without_genres: Sequence[str]
         ]
     if not files:
         raise InputError(f"there is no motion file below {', '.join(map(str, folders))}")
-    kept = [path for path in files if genre_of(path.stem) not in without_genres]
-    if not kept:
-        raise InputError(f"all motion files are of the genres left out, {', '.join(without_genres)}")
-    return kept
+    return files
 
 
 def read_motions(files: Sequence[Path]) -> Iterator[tuple[Path, list[Motion] | DanceMatchError]]:
-    """Each file's motions, or why it has none."""
+    """Each file's motions in which somebody is seen, or why it has none."""
     for path in files:
         try:
-            yield path, formats.read(path)
+            seen = [motion for motion in formats.read(path) if is_seen(motion)]
         except DanceMatchError as error:
             yield path, error
+        else:
+            yield path, seen or NoDancerError(f"nobody is ever seen in {path}")
+
+
+def is_seen(motion: Motion) -> bool:
+    """Whether any joint is seen together with the pelvis, from which the canonical frame starts."""
+    seen = np.asarray(np.isfinite(to_body15(motion).joints).all(axis=2))
+    return bool((seen[:, 0] & seen[:, 1:].any(axis=1)).any())
 
 
 def aist_name(stem: str) -> AistName | None:

@@ -26,6 +26,8 @@ def fit_kmeans(
     """Fit one vocabulary a body part of `layout` on all patches of `motions`."""
     if layout not in LAYOUTS:
         raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    if seed < 0:
+        raise InputError(f"seed must be 0 or more, got {seed}")
     if not motions:
         raise InputError("a tokeniser is fitted on motions, got none")
     canonical = [canonicalise(motion) for motion in motions]

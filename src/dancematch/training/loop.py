@@ -19,16 +19,16 @@ import torch
 from torch import nn
 
 from dancematch.errors import InputError, ModelError
-from dancematch.formats.files import write_bytes
 from dancematch.model.quantiser import perplexity, usage
 from dancematch.training.batches import Batches, Material
 from dancematch.training.checkpoint import load_state, save_state
 from dancematch.training.curves import draw_curves
 from dancematch.training.data import Clip
+from dancematch.training.folder import alone_in, confirm_beginning, latest_checkpoint
 from dancematch.training.journal import Journal, Row
 from dancematch.training.learner import Learner, some_crops
 from dancematch.training.losses import total
-from dancematch.training.recipe import Plan, TrainingRecipe, plan_for, read_tables
+from dancematch.training.recipe import Plan, TrainingRecipe
 
 CHECK_BATCHES = 4
 CHECK_PATCHES = 4096  # whose words are counted
@@ -161,31 +161,14 @@ class Run:
             raise InputError(f"{path} was trained on other motions; give the same folders as before")
         self.step, self.seconds, self.waited = progress["step"], progress["seconds"], progress["waited"]
         self.best = math.inf if progress["best"] is None else progress["best"]
-        self.learner.load_state_dict(state["learner"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        try:
+            self.learner.load_state_dict(state["learner"])
+            self.optimiser.load_state_dict(state["optimiser"])
+        except (RuntimeError, ValueError):
+            raise InputError(f"{path} was made with other numbers than the run's config.json says") from None
         self.rng.bit_generator.state = json.loads(chance["numpy"])
         self.generator.set_state(chance["views"])
         torch.set_rng_state(chance["torch"])
-
-
-def begin(plan: Plan, folder: Path) -> None:
-    """Make a new run's folder with its config."""
-    if (folder / "config.json").exists():
-        raise ModelError(f"{folder} already holds a run or a model; choose another folder, or resume the run")
-    try:
-        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ModelError(f"the run cannot be kept in {folder}: {error}") from None
-    write_bytes(folder / "config.json", json.dumps(plan.tables(), indent=2).encode() + b"\n")
-
-
-def plan_of(folder: Path) -> Plan:
-    """The plan of a run that was begun in a folder and is to go on."""
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{folder} holds no run to resume; begin one without --resume")
-    if (folder / "model" / "config.json").exists():
-        raise InputError(f"the run in {folder} is finished: its model is {folder / 'model'}")
-    return plan_for("default", read_tables(folder / "config.json"))
 
 
 def train(
@@ -200,27 +183,34 @@ def train(
 
     Returns the learner as it was at its best check, its codebook refitted if the recipe says so.
     """
-    run = Run(learned, held_out, plan, folder)
-    if (run.checkpoints / "latest.safetensors").exists():
-        run.restore("latest")
-    run.journal.go_back_to(run.step)
+    with alone_in(folder):
+        run = Run(learned, held_out, plan, folder)
+        confirm_beginning(folder, plan, run.digest)
+        if latest_checkpoint(folder).exists():
+            run.restore("latest")
+        run.journal.go_back_to(run.step)
+        _advance_to_the_end(run, on_step)
+        draw_curves(run.journal.rows(), folder / "curves.png")
+        run.restore("best")
+        if plan.training.refit_codebook:
+            run.learner.place_codebook(run.batches.clips)
+        return run.learner.eval()
+
+
+def _advance_to_the_end(run: Run, on_step: Callable[[Progress], None]) -> None:
+    """Step after step, with a check and a checkpoint whenever one is due."""
     recent: list[Row] = []
     while not run.finished:
         before = time.monotonic()
         recent.append(run.advance())
         checked = None
-        if run.step % plan.training.check_steps == 0 or run.step == plan.training.steps:
+        if run.step % run.recipe.check_steps == 0 or run.step == run.recipe.steps:
             checked = _row(run, recent, run.check(), run.seconds + time.monotonic() - before)
         run.seconds += time.monotonic() - before
         if checked:
             run.keep(checked)
             recent = []
         on_step(Progress(run.step, recent[-1] if recent else {}, checked))
-    draw_curves(run.journal.rows(), folder / "curves.png")
-    run.restore("best")
-    if plan.training.refit_codebook:
-        run.learner.place_codebook(run.batches.clips)
-    return run.learner.eval()
 
 
 def _row(run: Run, recent: Sequence[Row], checked: Row, seconds: float) -> Row:

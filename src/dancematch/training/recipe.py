@@ -5,6 +5,7 @@ A config file (TOML or JSON) has up to four tables, `network`, `training`, `weig
 """
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -16,6 +17,8 @@ from dancematch.model.config import PRESETS as NETWORKS
 from dancematch.model.config import NetworkConfig
 
 Table = TypeVar("Table")
+
+LARGEST_SEED = (1 << 63) - 1  # torch takes no larger one
 
 CHOICES = {
     "optimiser": ("adamw", "adam"),
@@ -39,6 +42,10 @@ class LossWeights:
     swapped: float = 0.0
     descriptor: float = 0.0
 
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            _require(self, item.name, 0 <= getattr(self, item.name) < math.inf, "0 or more")
+
 
 @dataclass(frozen=True)
 class Views:
@@ -53,6 +60,11 @@ class Views:
     root_scale: float = 0.1  # of the speeds of travel and turning
     root_noise: float = 0.1  # metres or radians a second
     dropout: float = 0.0  # share of the joints that go out of sight for a while
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            _require(self, item.name, 0 <= getattr(self, item.name) < math.inf, "0 or more")
+        _require(self, "dropout", self.dropout <= 1, "between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -104,11 +116,14 @@ class TrainingRecipe:
         for name in ("share_dancers", "share_estimator", "decay", "warm_up", "blend_in", "settled"):
             _require(self, name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
         for name in ("learning_rate", "clip", "temperature", "soft_temperature"):
-            _require(self, name, getattr(self, name) > 0, "above 0")
+            _require(self, name, 0 < getattr(self, name) < math.inf, "above 0")
+        for name in ("weight_decay", "encoder_rate", "head_rate", "patience"):
+            _require(self, name, 0 <= getattr(self, name) < math.inf, "0 or more")
+        _require(self, "seed", 0 <= self.seed <= LARGEST_SEED, f"between 0 and {LARGEST_SEED}")
         _require(
             self, "share_dancers", self.share_dancers + self.share_estimator <= 1, "1 with share_estimator"
         )
-        _require(self, "fastest", self.fastest >= 1, "1 or more")
+        _require(self, "fastest", 1 <= self.fastest < math.inf, "1 or more")
         _require(self, "holdout", 0 < self.holdout < 1, "above 0 and below 1")
 
     @property
@@ -122,7 +137,7 @@ class TrainingRecipe:
         return self.weights.contrastive > 0 or self.weights.swapped > 0
 
 
-def _require(recipe: TrainingRecipe, name: str, holds: bool, wanted: str) -> None:
+def _require(recipe: object, name: str, holds: bool, wanted: str) -> None:
     if not holds:
         raise InputError(f"{name} must be {wanted}, got {getattr(recipe, name)!r}")
 
@@ -185,6 +200,11 @@ def plan_for(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     training = _changed(replace(recipe, weights=weights, views=views), tables.get("training", {}), "training")
     if training.crop_frames < 2 * network.patch_frames:
         raise InputError(f"crop_frames must hold two patches of {network.patch_frames} frames or more")
+    if training.crop_frames % network.patch_frames:
+        raise InputError(
+            f"crop_frames must be a multiple of patch_frames, got {training.crop_frames} "
+            f"and {network.patch_frames}"
+        )
     return Plan(network, training)
 
 
@@ -214,7 +234,10 @@ def _changed(base: Table, changes: Any, where: str) -> Table:
 
 def _like(usual: Any, value: Any, where: str) -> Any:
     if isinstance(usual, float) and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(f"{where} is too large a number, got {value!r}") from None
     if type(value) is not type(usual):
         raise InputError(f"{where} must be {type(usual).__name__}, such as {usual!r}, got {value!r}")
     return value

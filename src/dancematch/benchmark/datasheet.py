@@ -1,0 +1,168 @@
+"""The two texts of a release: the dataset card (README.md) and the datasheet (DATASHEET.md)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dancematch.benchmark.release import Entry
+from dancematch.benchmark.splits import names_in_order
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the texts tell besides the clips themselves."""
+
+    edition: str  # how it was made, in a few words
+    synthetic: bool
+    model_id: str
+    estimator: str
+    clips_given: int
+    left_out: Mapping[str, int]  # reason -> clips
+
+
+def card(entries: Sequence[Entry], facts: Facts) -> str:
+    """Write the dataset card; `datasets.load_dataset(FOLDER)` reads its header."""
+    splits = names_in_order([entry.split for entry in entries])
+    files = "".join(f"  - split: {name}\n    path: data/{name}.jsonl\n" for name in splits)
+    size = next(name for limit, name in _SIZES if len(entries) < limit)
+    return f"""---
+pretty_name: DanceTypesBenchmark ({facts.edition})
+license: {"apache-2.0" if facts.synthetic else "other"}
+tags:
+- dance
+- motion
+- skeleton
+- retrieval
+size_categories:
+- {size}
+configs:
+- config_name: default
+  data_files:
+{files}---
+
+# DanceTypesBenchmark ({facts.edition})
+
+{len(entries)} performances of {len({entry.label_id for entry in entries})} dances by \
+{len({entry.performer for entry in entries})} performers, as skeletons and motion words. No video is included.
+
+    from datasets import load_dataset
+    rows = load_dataset("PATH-OR-NAME-OF-THIS-FOLDER", split="{splits[0]}")
+
+Each row names its label, its performer (a hash), and two files of this folder, both NumPy .npz:
+`skeleton_file` and `word_file`. With DanceMatch installed:
+
+    from dancematch.benchmark.release import read_release
+    release = read_release("FOLDER")
+    motions = release.motions(release.entries[0])
+
+{_counts(entries)}
+See [DATASHEET.md](DATASHEET.md) for where it comes from, what was left out, and under which licences.
+"""
+
+
+_SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (float("inf"), "100K<n<1M"))
+
+
+def datasheet(entries: Sequence[Entry], facts: Facts) -> str:
+    """Write the datasheet: the usual questions, answered from what was counted."""
+    return "\n".join(
+        [
+            f"# Datasheet: DanceTypesBenchmark ({facts.edition})\n",
+            "## Why it was made\n",
+            "To measure how well a dance is recognised when somebody else performs it: other body, camera,",
+            "tempo and room. A label is a choreography; an answer is right if it has the query's label.\n",
+            "## What is in it\n",
+            _counts(entries),
+            _labels(entries),
+            "## How it was collected\n",
+            _COLLECTED_SYNTHETIC if facts.synthetic else _COLLECTED,
+            "## How it was prepared\n",
+            f"Skeletons: {facts.estimator}, every dancer in view, 30 frames a second, smoothed, 15 joints",
+            "in metres, y up; one rigid move a clip puts the dancer at the origin, facing +z, feet at y = 0.",
+            f"Words: model `{facts.model_id}`, made from exactly these skeletons.\n",
+            "## Labels\n",
+            "A label is taken from title, tags and description, spelt rightly or nearly so, if the clearest",
+            "place that names a dance names one only. What was unclear was left to a person or left out.\n",
+            _table("labelled by", Counter(entry.labelled_by for entry in entries)),
+            "## Splits\n",
+            "By performer: all clips that share any name or id of an uploader are in one split. Clips whose",
+            "uploader is not known count as one performer. The same video is kept once; a copy that somebody",
+            "else uploaded and that was encoded anew is not detected.\n",
+            _overlap(entries),
+            "## What was left out\n",
+            f"{facts.clips_given} clips were given, {len(entries)} are in.\n",
+            _table("reason", facts.left_out),
+            "## Licences\n",
+            _LICENCES_SYNTHETIC if facts.synthetic else _LICENCES,
+            _table("licence stated at the source", Counter(entry.licence or "none" for entry in entries)),
+            "## People\n",
+            _PEOPLE_SYNTHETIC if facts.synthetic else _PEOPLE,
+            "## Whether it is whole\n",
+            "`sha256sum --check checksums.sha256` in this folder; `read_release` checks the same.\n",
+        ]
+    )
+
+
+_COLLECTED = """\
+Clips with the information that yt-dlp keeps beside them. The videos, titles and addresses are not
+part of the release.
+"""
+_COLLECTED_SYNTHETIC = """\
+Everything is rendered: mannequins perform procedural choreographies in front of virtual cameras, and
+the videos went through the same builder as recorded clips. No person was filmed. `conditions` in the
+manifest says what each clip shows: tempo, mirror image, camera, noise and who else is in the frame.
+"""
+_LICENCES = """\
+Each clip's source keeps its own terms; what is stated there is counted below, "none" where nothing
+is. Choreographies may be protected. Whoever publishes this release must see that they may.
+"""
+_LICENCES_SYNTHETIC = """\
+Made by DanceMatch alone and under its licence, Apache-2.0; no third party's material is in it.
+"""
+_PEOPLE = """\
+No video, picture, sound, title, address or name is included. Performers are keyed hashes, and the key
+is not published. The joints of the face are left out. A skeleton may still be told from another by
+proportions and manner: do not try to identify anybody with it, and remove a clip when its performer asks.
+"""
+_PEOPLE_SYNTHETIC = """\
+There are none: bodies and manners are drawn at random.
+"""
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    lines = ["| split | clips | labels | performers | minutes |", "|---|---|---|---|---|"]
+    names = names_in_order([entry.split for entry in entries])
+    parts = [(name, [entry for entry in entries if entry.split == name]) for name in names]
+    for name, part in [*parts, ("all", list(entries))]:
+        labels, people = ({getattr(e, field) for e in part} for field in ("label_id", "performer"))
+        minutes = sum(entry.seconds for entry in part) / 60
+        lines.append(f"| {name} | {len(part)} | {len(labels)} | {len(people)} | {minutes:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _labels(entries: Sequence[Entry]) -> str:
+    clips = sorted(Counter(entry.label_id for entry in entries).values())
+    several = sum(entry.dancers > 1 for entry in entries)
+    middle = clips[len(clips) // 2]
+    return (
+        f"Clips a label: {clips[0]} to {clips[-1]}, {middle} in the middle."
+        f" Clips that show several dancers: {several}.\n"
+    )
+
+
+def _overlap(entries: Sequence[Entry]) -> str:
+    known = {entry.label_id for entry in entries if entry.split == "train"}
+    asked = {entry.label_id for entry in entries if entry.split == "test"}
+    return f"{len(asked & known)} of the {len(asked)} labels of `test` occur in `train` too.\n"
+
+
+def _table(heading: str, counts: Mapping[str, int]) -> str:
+    if not counts:
+        return "Nothing.\n"
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"| {heading} | clips |", "|---|---|", *(f"| {_cell(name)} | {count} |" for name, count in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())

@@ -1,0 +1,67 @@
+"""What is known of a clip besides its pictures: the `.info.json` that yt-dlp writes beside it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dancematch.errors import InputError
+from dancematch.formats.files import read_json
+
+SUFFIX = ".info.json"
+_UPLOADER_FIELDS = ("uploader_id", "channel_id", "uploader")
+
+
+@dataclass(frozen=True)
+class Info:
+    """The texts that may name a dance, who uploaded it, and under which licence."""
+
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    description: str = ""
+    uploaders: frozenset[str] = frozenset()  # every name or id of the one who uploaded it; empty: unknown
+    video_id: str | None = None  # site and id: equal for two downloads of one video
+    licence: str | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)  # what a rendered clip shows
+
+
+def info_path(clip: Path) -> Path:
+    """Where yt-dlp keeps the information on a clip."""
+    return clip.with_name(clip.stem + SUFFIX)
+
+
+def read_info(clip: Path) -> Info:
+    """Read what is known of a clip."""
+    path = info_path(clip)
+    if not path.is_file():
+        raise InputError(f"there is no {path.name} beside it; yt-dlp writes one with --write-info-json")
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name} does not hold what yt-dlp writes: one JSON object")
+    tags = found.get("tags") or ()
+    if not isinstance(tags, list | tuple):
+        raise InputError(f"{path.name} does not hold what yt-dlp writes: its tags are no list")
+    site, video = _text(found, "extractor_key"), _text(found, "id")
+    conditions = found.get("dancematch")
+    return Info(
+        title=_text(found, "title"),
+        tags=tuple(str(tag) for tag in tags),
+        description=_text(found, "description"),
+        uploaders=frozenset(_uploaders(found)),
+        video_id=f"{site}:{video}" if site and video else None,
+        licence=_text(found, "license") or None,
+        conditions=conditions if isinstance(conditions, dict) else {},
+    )
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _uploaders(found: Mapping[str, Any]) -> Iterator[str]:
+    """Ids and handles, written alike on every site: who is @Ann here and ann there is taken for one."""
+    for name in _UPLOADER_FIELDS:
+        value = _text(found, name).strip().removeprefix("@").casefold()
+        if value:
+            yield value
