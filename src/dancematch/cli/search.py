@@ -34,7 +34,8 @@ NO_MATCH = 3
 @click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
 @click.option(
     "--weights", metavar="default|paper|FILE", default="default", show_default=True,
-    help="How much each metric counts; a FILE is what 'dancematch fit-weights' writes.",
+    help="How much each metric counts; a FILE is what 'dancematch fit-weights' writes. Rare words count more "
+    "in histograms whatever the weights.",
 )  # fmt: skip
 @click.option(
     "--shortlist", type=click.Choice(["capped", "paper", "all"]),
