@@ -22,6 +22,13 @@ class Answer(NamedTuple):
         """What it printed, a JSON object a line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
+    @property
+    def complaint(self) -> str:
+        """The one line of an expected error."""
+        (line,) = self.err.splitlines()
+        assert line.startswith("dancematch: ")
+        return line.removeprefix("dancematch: ")
+
 
 def run_main(*arguments: object) -> Answer:
     """Run the command line; an unexpected error is raised here."""

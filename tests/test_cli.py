@@ -5,11 +5,11 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from cli_samples import Answer
 from dance_samples import dance, save_small_model, standing, write_dance
 from dancematch import formats
 from dancematch.cli import main
@@ -23,26 +23,6 @@ from dancematch.types import Match
 from pose_samples import write_clip, write_sound
 
 DANCEMATCH = str(Path(sys.executable).with_name("dancematch"))
-
-
-class Answer(NamedTuple):
-    """What a command gave back."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def objects(self) -> list[dict]:
-        """What it printed, a JSON object a line."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-    @property
-    def complaint(self) -> str:
-        """The one line of an expected error."""
-        (line,) = self.err.splitlines()
-        assert line.startswith("dancematch: ")
-        return line.removeprefix("dancematch: ")
 
 
 @pytest.fixture
