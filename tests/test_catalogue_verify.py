@@ -117,6 +117,11 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
         ("UPDATE tracks SET channels = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
         ("UPDATE tracks SET joints = X'00' WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
+        (
+            "UPDATE tracks SET joints = CAST(X'FF7B' || substr(joints, 3) AS BLOB) WHERE key = 1",
+            "duet",
+            "a joint is more than 200 m away",
+        ),
         ("UPDATE tracks SET fps = -1 WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
         ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
         (

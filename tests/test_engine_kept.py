@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from dance_samples import random_words, toy_codebook, words
 from dancematch.errors import CatalogueError, InputError
+from dancematch.index import folder as folder_parts
 from dancematch.index import shortlist
 from dancematch.index.engine import Engine, Query
 from dancematch.index.library_folder import stamp_of
@@ -223,8 +224,11 @@ def test_a_missing_or_short_file_counts_as_no_cache(kept):
     assert answers(made) == answers(opened(folder))
 
 
-def test_damage_never_breaks_anything(kept):
-    """All bytes of a file's second half turned over: no cache, or one that can be searched and changed."""
+@pytest.mark.parametrize("large", [None, 0])
+def test_damage_never_breaks_anything(kept, monkeypatch, large):
+    """A damaged file is no cache; a large one may be one that can be searched and changed."""
+    if large is not None:
+        monkeypatch.setattr(folder_parts, "LARGE", large)
     folder = kept[1]
     checked = set()
     for name in (name for name in files(folder) if name.endswith(".npy")):
@@ -241,8 +245,9 @@ def test_damage_never_breaks_anything(kept):
             found.remove([1, 2, 4, 5, 6, 7, 8])
             found.search(asked(1), limit=50)
         path.write_bytes(whole)
-    unchecked = {f"engine-{n}.npy" for n in ("words", "seen", "keys", "starts", "occurrences", "times")}
-    assert {name for name in files(folder) if name.endswith(".npy")} - checked == unchecked | {"places.npy"}
+    trusted = {f"engine-{n}.npy" for n in ("words", "seen", "keys", "starts", "occurrences", "times")}
+    expected = trusted | {"places.npy"} if large == 0 else set()
+    assert expected == {name for name in files(folder) if name.endswith(".npy")} - checked
 
 
 @pytest.mark.parametrize("change", [{"format": 99}, {"tracks": 7}, {"runs": [[1, 2, 3]]}, {"strangers": "x"}])

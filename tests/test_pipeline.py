@@ -410,3 +410,20 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path):
 def alive(pid: int) -> bool:
     status = Path(f"/proc/{pid}/status")
     return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")
+
+
+def test_content_that_somebody_else_adds_meanwhile_is_skipped(tmp_path, monkeypatch):
+    """Two who add the same folder at once: what the other was quicker with is known, not a failure."""
+    npz.write(tmp_path / "one.npz", [dance(1)])
+    with open_catalogue(tmp_path / "dances.db") as other, open_catalogue(tmp_path / "dances.db") as known:
+        look = known._without_work
+
+        def look_before_the_other_adds(path, *books):
+            found = look(path, *books)
+            other.add(path)
+            return found
+
+        monkeypatch.setattr(known, "_without_work", look_before_the_other_adds)
+        (added,) = known.add_many([tmp_path / "one.npz"])
+
+        assert (True, "one", None) == (added.skipped, added.dance_id, added.error)

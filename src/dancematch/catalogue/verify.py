@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import sqlalchemy as sa
 
 from dancematch.catalogue.connection import integrity
@@ -12,6 +13,7 @@ from dancematch.catalogue.rows import fingerprint_of, motion_of
 from dancematch.catalogue.schema import dances, exclusions, removals, tracks
 from dancematch.errors import CatalogueError, InputError
 
+FARTHEST = 200  # metres from the middle of a motion: no stage is larger
 _AT_ONCE = 64  # tracks in memory
 
 
@@ -104,7 +106,9 @@ def _track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
     except (ValueError, TypeError, InputError) as error:
         yield f"the words are damaged: {error}"
     try:
-        motion_of(row)
+        motion = motion_of(row)
+        if motion is not None and np.abs(np.nan_to_num(motion.joints)).max() > FARTHEST:
+            yield f"the skeletons are damaged: a joint is more than {FARTHEST} m away"
     except (ValueError, TypeError, InputError) as error:
         yield f"the skeletons are damaged: {error}"
     period, strength = row["period_seconds"], row["period_strength"]

@@ -1,5 +1,6 @@
 """dancematch search: which dance is this?"""
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +80,8 @@ def search_command(
     """
     from dancematch.pipeline.catalogue import open_catalogue, sure_ones
 
+    if math.isnan(max_evalue):
+        raise click.UsageError("--max-evalue must be a number, got nan")
     settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
     if plot is not None:
         _require_drawable(plot, force)

@@ -1,6 +1,6 @@
 """Columns in a folder (`folder.py`): what is written of them, and how it is read back.
 
-The largest file, `places.npy`, is not checked on opening; the kernels let no number in it lead
+The largest file, `places.npy`, is not checked on opening if it is large; the kernels let no number in it lead
 outside an array.
 """
 
@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.blocks import Block
-from dancematch.index.folder import DAMAGE, cut, mapped, read_about, replace_folder, write_json, write_parts
+from dancematch.index.folder import (
+    DAMAGE,
+    cut,
+    is_large,
+    mapped,
+    read_about,
+    replace_folder,
+    write_json,
+    write_parts,
+)
 from dancematch.types import FloatArray
 
 FORMAT = 2
@@ -98,8 +107,9 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     each = np.ones(len(blocks), dtype=np.int64)
 
     def parts(name: str, sizes: Any) -> list[NDArray[Any]]:
-        check = None if name == UNCHECKED else about["checks"][name]
-        return cut(mapped(folder / f"{name}.npy", _KINDS[name], check), sizes)
+        path = folder / f"{name}.npy"
+        trusted = name == UNCHECKED and is_large(path)
+        return cut(mapped(path, _KINDS[name], None if trusted else about["checks"][name]), sizes)
 
     occurrences = zip(
         parts("groups", (cells + 1) * each),

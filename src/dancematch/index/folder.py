@@ -117,6 +117,14 @@ def _settle(number: int, file: Any) -> None:
     os.fsync(number)  # else the rename could reach the disk before the contents
 
 
+LARGE = 1 << 28  # bytes: up to here, reading a file in full delays no opening
+
+
+def is_large(path: Path) -> bool:
+    """Whether a file is too large to be read in full on opening."""
+    return path.stat().st_size > LARGE
+
+
 def mapped(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
     """A flat array left on disk; raises one of `DAMAGE` if it is of another kind, or not what was written.
 

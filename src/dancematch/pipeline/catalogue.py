@@ -155,6 +155,9 @@ class Catalogue:
                 tracks = [self._track(motion, words) for motion, words in read.values()]
                 self._store.add(dance, tracks)
                 results[path] = Added(path, names[path], dancers=len(tracks), seconds=seconds)
+            except DanceExistsError as error:  # somebody else was quicker
+                known_as = self._store.find_content(hashes[path])
+                results[path] = Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
             except DanceMatchError as error:
                 results[path] = Added(path, error=error)
             yield results[path]
