@@ -8,24 +8,27 @@ from hypothesis import strategies as st
 from dance_samples import dance, random_words, shipped, toy_codebook, words
 from dancematch.benchmark.choreography import choreography, perform
 from dancematch.errors import InputError
-from dancematch.index.align import place, usual_similarity, word_evidence
+from dancematch.index.align import TEMPI, full_evidence, place, usual_similarity, word_evidence
 from dancematch.index.histogram import SEEN
+from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.localise import (
     Profile,
     Rules,
     Segment,
     align,
-    align_many,
-    best_line,
-    evidence_matrix,
     repeats,
 )
+from dancematch.index.shelf import pack, unpack
 from dancematch.motion import change_tempo, excerpt, perturb
 
 BOOK = toy_codebook(vocabulary=64)
 USUAL = usual_similarity(BOOK, np.ones((2, 64), int))
 # Everything counts: to compare with definitions that know no limits.
 LAX = Rules(expected=0, deepest_drop=np.inf, least_score=0, least_length=1, slowest=0, fastest=np.inf)
+
+
+def evidence_matrix(query, reference, book, usual):
+    return Profile(query, book, usual).evidence(reference)
 
 
 def gotoh(gain, gap_open: float, gap_extend: float) -> float:
@@ -142,8 +145,8 @@ def test_unrelated_clips_have_no_segment_to_speak_of():
     """Not a fifth of what a copy scores."""
     asked = [random_words(40, seed, vocabulary=64) for seed in range(20)]
     others = [random_words(300, 500 + seed, vocabulary=64) for seed in range(20)]
-    copies = align_many(evidence_matrix(query, query, BOOK, USUAL) for query in asked)
-    found = align_many(evidence_matrix(*pair, BOOK, USUAL) for pair in zip(asked, others, strict=True))
+    copies = [align(evidence_matrix(query, query, BOOK, USUAL), limit=1) for query in asked]
+    found = [align(evidence_matrix(*pair, BOOK, USUAL), limit=1) for pair in zip(asked, others, strict=True)]
 
     assert max(one.score for every in found for one in every) < 0.2 * min(one.score for (one,) in copies)
 
@@ -221,7 +224,7 @@ def test_many_are_aligned_as_each():
     several = [noise(20, 50, seed, mean=0.1) for seed in range(4)]
 
     assert [align(one, limit=1)[0].path.tolist() for one in several] == [
-        one.path.tolist() for (one,) in align_many(several)
+        one.path.tolist() for (one,) in (align(each, limit=1) for each in several)
     ]
 
 
@@ -256,19 +259,28 @@ def test_evidence_is_that_of_the_plain_way(seed, query_words, reference_words, c
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 60))
-def test_the_best_line_is_that_of_the_plain_way(seed, query_words, reference_words):
-    query, reference = (random_words(n, seed + n, vocabulary=64) for n in (query_words, reference_words))
-    value, offset, tempo = best_line(word_evidence(query, reference, BOOK, USUAL))
-    plain = place(query, reference, BOOK, USUAL)
-    columns = offset + np.round(np.arange(query_words) * tempo).astype(int)
-    shared = np.flatnonzero((columns >= 0) & (columns < reference_words))
+@given(st.integers(0, 10_000), st.integers(1, 40), st.lists(st.integers(1, 60), min_size=1, max_size=4))
+def test_lines_are_those_of_the_plain_way(seed, query_words, lengths):
+    """For several references at once, of any lengths, the line that a search takes is as good as the best."""
+    query = random_words(query_words, seed, vocabulary=64)
+    references = [random_words(length, seed + 1 + n, vocabulary=64) for n, length in enumerate(lengths)]
+    rarity = Rarity("sqrt-idf", np.ones((2, 64), np.float32), USUAL)
+    reading = Reading(query, BOOK, rarity)
+    found = reading.lines(unpack(pack(references)))
+    for number, reference in enumerate(references):
+        plain = place(query, reference, BOOK, USUAL)
+        tempo, offset = TEMPI[found.tempi[number]], int(found.offsets[number])
+        columns = offset + np.round(np.arange(query_words) * tempo).astype(int)
+        shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
+        along = word_evidence(query, reference, BOOK, USUAL)[shared, columns[shared]].astype(float).sum()
+        full = full_evidence(query, USUAL)[shared].sum()
+        longer = max(1.0, min(query_words, len(reference)) / len(shared))
 
-    assert plain.tempo == tempo
-    assert plain.query == query.span(int(shared[0]), int(shared[-1]))
-    assert plain.reference == reference.span(int(columns[shared[0]]), int(columns[shared[-1]]))
-    along = word_evidence(query, reference, BOOK, USUAL)[shared, columns[shared]].astype(float).sum()
-    assert pytest.approx(along - 1e-6 * abs(np.log(tempo)), abs=1e-9) == value
+        assert pytest.approx(plain.agreement, abs=1e-5) == found.agreements[number]
+        assert pytest.approx(min(1, along / (full * longer)), abs=1e-5) == found.agreements[number]
+        spans = reading.spans(reference, offset, int(found.tempi[number]))
+        if plain.tempo == tempo and plain.query.start == spans[0].start:
+            assert (plain.query, plain.reference) == spans
 
 
 @pytest.mark.parametrize(("change", "tempo"), [(None, 1.0), ("tilt", 1.0), ("noise", 1.0), (None, 1.2)])

@@ -18,7 +18,7 @@ MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
 FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
 # Where the middle lies at least, as long as too few peers tell: dances of one style are more alike than
-# the background knows. One known dance would otherwise be taken for nine in ten others of its style.
+# the background knows. One known dance would otherwise be taken for most others of its style.
 STRANGER = 0.38
 ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
 WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in

@@ -106,7 +106,8 @@ class Engine:
             Postings(codebook.vocabulary, choose_channels(codebook.channels)),
         )
         self._rarity: Rarity | None = None  # made anew after a change
-        self._strangers = [self._checked(one) for one in background]
+        for one in background:
+            self._checked(one)
         self._background = unpack(pack(background)) if background else EMPTY
         self._library.entries.add_strangers(background)
         self._library.columns.append_fingerprints(background)

@@ -154,10 +154,6 @@ class Entries:
             self._count(self.dances_of(np.array(tracks)), -1)
         return known
 
-    def of_track(self, track: int) -> NDArray[np.int64]:
-        """The numbers of a track's entries, the whole first."""
-        return self.of_tracks(np.array([track]))[0]
-
     def of_tracks(self, tracks: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of tracks' entries, track by track and the whole first; and where each track begins."""
         known = self._entries.rows["track"]

@@ -6,8 +6,7 @@ Tables are kept [R, Q]: all that happens at one reference word lies together in 
 that the kernels' inner loops run over the query, several words at once.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +14,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.index.align import LEAST_SHARED, TEMPI
 from dancematch.index.histogram import SEEN
 from dancematch.types import Codebook, Fingerprint, FloatArray
 
 LIMIT = 8  # segments
 SAME_STRETCH = 0.5  # of the shorter of two query stretches, that both must cover to be one passage
 
-_TEMPI = np.array(TEMPI)
-_FAR_FROM_1 = np.array([abs(math.log(tempo)) for tempo in TEMPI])
 _TRIES = 8  # paths looked at a segment wanted: one beyond the tempo limits is passed over
 _BARRED = np.float32(-1e9)
 
@@ -90,13 +86,6 @@ class Profile:
         return np.asarray(add_evidence(self.table, reference.words, reference.visibility, SEEN).T)
 
 
-def evidence_matrix(
-    query: Fingerprint, reference: Fingerprint, codebook: Codebook, usual: FloatArray
-) -> FloatArray:
-    """`align.word_evidence`, faster; for many references keep the query's `Profile`."""
-    return Profile(query, codebook, usual).evidence(reference)
-
-
 @njit(cache=True, nogil=True)
 def profile_table(words, seen, similarity, usual):  # type: ignore[no-untyped-def]
     """[channels, vocabulary, Q]: evidence of each word at each place of the query."""
@@ -140,46 +129,6 @@ def add_evidence(table, words, visibility, least):  # type: ignore[no-untyped-de
     return total
 
 
-def best_line(evidence: FloatArray) -> tuple[float, int, float]:
-    """The straight line of most evidence: its sum, offset (words) and tempo, as `align.place` finds it.
-
-    Every tempo of `TEMPI` and every offset at which the clips share half the shorter one.
-    """
-    table = np.ascontiguousarray(evidence.T, dtype=np.float32)
-    steps = np.round(np.arange(len(evidence)) * _TEMPI[:, None]).astype(np.int64)
-    sums, offsets = best_offsets(table, steps, LEAST_SHARED * min(table.shape))
-    # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
-    return max(zip((sums - 1e-6 * _FAR_FROM_1).tolist(), offsets.tolist(), TEMPI, strict=True))
-
-
-@njit(cache=True, nogil=True)
-def best_offsets(table, steps, least):  # type: ignore[no-untyped-def]
-    """For each tempo the largest sum of evidence [R, Q] and its offset.
-
-    `steps` [tempi, Q]: how far the reference has gone at each word of the query; `least`: words shared.
-    """
-    evidence = np.ascontiguousarray(table.T)  # here the inner loop runs over the reference
-    query, reference = evidence.shape
-    best = np.full(len(steps), -np.inf)
-    offsets = np.zeros(len(steps), np.int64)
-    for number, way in enumerate(steps):
-        furthest = way[-1]
-        sums = np.zeros(reference + furthest)  # [o + furthest] of offset o
-        for place in range(query):
-            target, row = sums[furthest - way[place] :], evidence[place]
-            for column in range(reference):
-                target[column] += row[column]
-        first, end = query, query  # the query's words that lie within the reference at this offset
-        for place in range(len(sums)):
-            while first > 0 and way[first - 1] >= furthest - place:
-                first -= 1
-            while way[end - 1] >= furthest - place + reference:
-                end -= 1
-            if end - first >= least and sums[place] > best[number]:
-                best[number], offsets[number] = sums[place], place - furthest
-    return best, offsets
-
-
 def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT) -> list[Segment]:
     """The stretches of two clips that match, best first, from the evidence of their words [Q, R].
 
@@ -204,13 +153,6 @@ def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LI
         for end, length, score, tempo in zip(ends, lengths, scores, tempi, strict=True)
     ]
     return sorted(found, key=lambda segment: -segment.score)  # parts of a path come in no order
-
-
-def align_many(
-    evidences: Iterable[FloatArray], rules: Rules = DEFAULT_RULES, *, limit: int = 1
-) -> list[list[Segment]]:
-    """`align` for each of many candidates; by default the best segment alone."""
-    return [align(evidence, rules, limit=limit) for evidence in evidences]
 
 
 def repeats(segments: Sequence[Segment]) -> list[list[Segment]]:
