@@ -23,7 +23,7 @@ _TEMPI = np.array(TEMPI)
 # A hair in favour of the tempo nearest 1: among equals the plain explanation wins.
 _HAIR = 1e-6 * np.abs(np.log(_TEMPI))
 _MARGIN = 8  # words: further than three steps go at any tempo
-_CHUNK = 32  # numbers that the kernels' inner loops take at once: full chunks leave no slow rest
+_CHUNK = 16  # numbers that the kernels' inner loops take at once: full chunks leave no slow rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,9 @@ class Reading:
         self.codebook, self._rarity = codebook, rarity
         weights = damped(self.counts, rarity.weighting) * rarity.words
         norms = np.linalg.norm(weights, axis=1, keepdims=True)
-        self._weights = (weights / np.maximum(norms, 1e-9)).astype(np.float32)
+        shares = weights / np.maximum(norms, 1e-9) * rarity.words
+        # What each word adds to the product with the clip's histogram, and to the square of its own norm.
+        self._shares = np.stack([shares, rarity.words**2], axis=2).astype(np.float32)
         full = full_evidence(fingerprint, rarity.usual)
         self._full = np.concatenate([[0], np.cumsum(full, dtype=np.float64)])
         # How far a reference has gone at each of the clip's words, a row a tempo.
@@ -61,8 +63,9 @@ class Reading:
 
     def cosines(self, stretches: Stretches) -> FloatArray:
         """The cosine with each stretch's histogram, by channel: [channels, stretches]; -1 = not shown."""
-        values = damped(np.arange(256), self._rarity.weighting)
-        return np.asarray(_cosines(*stretches, self._weights, self._rarity.words, values))
+        values = damped(np.arange(257).clip(max=255), self._rarity.weighting)
+        more = np.stack([np.diff(values), np.diff(values**2)], axis=1)
+        return np.asarray(_cosines(*stretches, self._shares, more))
 
     def histogram(self, cosines: FloatArray) -> FloatArray:
         """The channels together: [stretches]."""
@@ -106,28 +109,30 @@ class Reading:
 
 
 @njit(cache=True, nogil=True)
-def _cosines(words, seen, offsets, query, rarity, values):  # type: ignore[no-untyped-def]
-    channels, vocabulary = query.shape
-    result = np.full((channels, len(offsets) - 1), -1, np.float32)
-    counts, met = np.zeros(vocabulary, np.int64), np.empty(vocabulary, np.int64)
+def _cosines(words, seen, offsets, shares, more):  # type: ignore[no-untyped-def]
+    """`more` is what a word's next occurrence is worth beyond those before it: [256, 2].
+
+    Unsigned numbers throughout, since numba would ask of every signed one whether it counts from the end.
+    """
+    channels, vocabulary = np.uint64(shares.shape[0]), np.uint64(shares.shape[1])
+    result = np.full((shares.shape[0], len(offsets) - 1), -1, np.float32)
+    counts = np.zeros(shares.shape[1], np.uint8)
+    flat = shares.reshape(shares.shape[0] * shares.shape[1], 2)
     for stretch in range(len(offsets) - 1):
+        first, end = np.uint64(offsets[stretch]), np.uint64(offsets[stretch + 1])
         for channel in range(channels):
-            kinds = 0
-            for step in range(offsets[stretch], offsets[stretch + 1]):
+            shared, power, shown = np.float32(0), np.float32(0), False
+            begin = channel * vocabulary
+            for step in range(first, end):
                 if seen[step, channel]:
-                    word = words[step, channel]
-                    if counts[word] == 0:
-                        met[kinds] = word
-                        kinds += 1
-                    counts[word] += 1
-            shared, power = np.float32(0), np.float32(0)
-            for number in range(kinds):
-                word = met[number]
-                weight = values[min(counts[word], 255)] * rarity[channel, word]
-                shared += query[channel, word] * weight
-                power += weight * weight
-                counts[word] = 0
-            if kinds:
+                    word, shown = np.uint64(words[step, channel]), True
+                    count = counts[word]
+                    shared += flat[begin + word, 0] * more[count, 0]
+                    power += flat[begin + word, 1] * more[count, 1]
+                    counts[word] = count + np.uint8(count < 255)
+            for step in range(first, end):
+                counts[words[step, channel]] = 0
+            if shown:
                 result[channel, stretch] = min(np.float32(1), shared / max(np.sqrt(power), np.float32(1e-9)))
     return result
 

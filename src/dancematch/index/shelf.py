@@ -194,11 +194,16 @@ def _copy(words, seen, starts, chosen, offsets, vocabulary, to_words, to_seen): 
 
     A file may hold anything: a word beyond the vocabulary becomes its last, so that it harms no table.
     """
-    most = vocabulary - 1
+    most, channels, wide = words.dtype.type(vocabulary - 1), words.shape[1], seen.shape[1]
+    source, target, bits = words.reshape(-1), to_words.reshape(-1), seen.reshape(-1)
     for number in range(len(chosen)):
         first, end = offsets[chosen[number]], offsets[chosen[number] + 1]
-        for step in range(end - first):
-            for channel in range(words.shape[1]):
-                to_words[first + step, channel] = min(words[starts[number] + step, channel], most)
-                byte = seen[starts[number] + step, channel >> 3]
-                to_seen[first + step, channel] = (byte >> (7 - (channel & 7))) & 1
+        ours, theirs = target[channels * first : channels * end], source[channels * starts[number] :]
+        for at in range(len(ours)):
+            ours[at] = min(theirs[at], most)
+        for byte in range(wide):
+            shown = min(8, channels - 8 * byte)
+            for step in range(end - first):
+                eight = bits[wide * (starts[number] + step) + byte]
+                for bit in range(shown):
+                    to_seen[first + step, 8 * byte + bit] = (eight >> (7 - bit)) & 1
