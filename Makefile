@@ -16,8 +16,8 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-eval: .venv/installed  ## how well: make eval AISTPP=FOLDER, in the public layout
-	sh eval/run.sh "$(AISTPP)"
+eval: .venv/installed-dev  ## how well: make eval AISTPP=FOLDER [STRANGERS=... VIEWS=... MODEL=... GENRES=...]
+	sh eval/run.sh "$(AISTPP)" "$(STRANGERS)" "$(VIEWS)" "$(MODEL)" "$(GENRES)"
 
 bench: .venv/installed  ## how fast: searching, rendering, and (after make demo) pose estimation
 	$(BIN)/python bench/search.py

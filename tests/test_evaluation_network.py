@@ -18,8 +18,8 @@ def test_a_network_is_evaluated_as_any_words_are(tmp_path):
     clips = [Clip(name, dance(int(name.dance), int(name.dancer), 4)) for name in names]
     save_model(trained(), tmp_path / "network", [])
     task = make_task("aist-cross-dancer", clips)
-    plain = evaluate(task, clips, Method(tmp_path / "network"))
-    every = evaluate(task, clips, Method(tmp_path / "network", settings=DEFAULT, phases=2, soft=True))
+    plain = evaluate(task, Method(tmp_path / "network"))
+    every = evaluate(task, Method(tmp_path / "network", settings=DEFAULT, phases=2, soft=True))
 
     assert ("network", "network-two-stage-phases2-soft") == (plain.method, every.method)
     assert trained().model_id == plain.model_id

@@ -1,6 +1,8 @@
-"""AIST++ as questions: same genre (the paper's protocol) and same choreography by another dancer.
+"""AIST++ as questions: same genre (the paper's protocol), same choreography, and that by another dancer.
 
 A question is a query, the clips it may be compared with, and which of those are right answers.
+Every clip is asked and stays out of its own catalogue (leave one out). With `leave_out` K, K - 1 other
+clips of its class, drawn by the seed, stay out as well (leave K out), so that K = 1 is the former.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +29,8 @@ class Clip:
     motion: Motion
 
 
-Question = tuple[NDArray[np.intp], NDArray[np.bool_], int]  # candidates, which are right, query
+Places = NDArray[np.intp]
+Question = tuple[Places, NDArray[np.bool_], int]  # candidates, which are right, query
 
 
 def load_clips(folder: str | Path) -> list[Clip]:
@@ -39,7 +42,16 @@ def load_clips(folder: str | Path) -> list[Clip]:
     return [Clip(name, formats.read(path)[0]) for name, path in named if name]
 
 
-def cross_dancer(names: Sequence[AistName], genres: Sequence[str], _seed: int) -> Iterator[Question]:
+def dance_of(name: AistName) -> str:
+    """The same for all takes of one choreography.
+
+    Only basic ones are danced several times: the number of an advanced one is not its own.
+    """
+    only = () if name.kind == "BM" else (name.dancer, name.music)
+    return "/".join((*name.choreography, *only))
+
+
+def cross_dancer(names: Sequence[AistName], genres: Sequence[str]) -> Iterator[Question]:
     """Each basic clip of `genres` against the basic clips of all other dancers: same choreography?"""
     basic = np.array([name.kind == "BM" for name in names])
     dancers = np.array([(name.genre + name.dancer) for name in names])
@@ -51,20 +63,43 @@ def cross_dancer(names: Sequence[AistName], genres: Sequence[str], _seed: int) -
             yield candidates, right, int(query)
 
 
-def genre(names: Sequence[AistName], genres: Sequence[str], seed: int) -> Iterator[Question]:
+def choreography(
+    names: Sequence[AistName], genres: Sequence[str], seed: int, leave_out: int = 1
+) -> Iterator[Question]:
+    """Each basic clip of `genres` against all other basic clips: another take of it, by whomever?"""
+    basic = np.flatnonzero([name.kind == "BM" for name in names])
+    dances = np.array(["/".join(name.choreography) for name in names])
+    asked = basic[np.isin(np.array([name.genre for name in names])[basic], genres)]
+    return _leave_out(basic, dances, asked, leave_out, np.random.default_rng(seed))
+
+
+def genre(
+    names: Sequence[AistName], genres: Sequence[str], seed: int, leave_out: int = 1
+) -> Iterator[Question]:
     """The paper's protocol: twenty clips a genre drawn at random, each against all others: same genre?"""
     every = np.array([name.genre for name in names])
-    rng = np.random.default_rng(seed)
+    rng, leaving = np.random.default_rng(seed), np.random.default_rng([seed, leave_out])
     for _ in range(GENRE_DRAWS):
         drawn = np.concatenate([_draw(np.flatnonzero(every == one), rng) for one in np.unique(every)])
-        for query in drawn[np.isin(every[drawn], genres)]:
-            candidates = drawn[drawn != query]
-            right = every[candidates] == every[query]
-            if right.any():
-                yield candidates, right, int(query)
+        yield from _leave_out(drawn, every, drawn[np.isin(every[drawn], genres)], leave_out, leaving)
 
 
-def _draw(places: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+def _leave_out(
+    known: Places, classes: NDArray[np.str_], queries: Places, leave_out: int, rng: np.random.Generator
+) -> Iterator[Question]:
+    """Each query against the known without itself and `leave_out` - 1 others of its class."""
+    if leave_out < 1:
+        raise InputError(f"one clip or more is left out, got {leave_out}")
+    for query in queries:
+        own = known[(classes[known] == classes[query]) & (known != query)]
+        gone = rng.choice(own, min(leave_out - 1, len(own)), replace=False) if leave_out > 1 else own[:0]
+        candidates = known[(known != query) & ~np.isin(known, gone)]
+        right = classes[candidates] == classes[query]
+        if right.any():
+            yield candidates, right, int(query)
+
+
+def _draw(places: Places, rng: np.random.Generator) -> Places:
     return rng.choice(places, min(GENRE_CLIPS, len(places)), replace=False)
 
 

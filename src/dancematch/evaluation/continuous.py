@@ -17,6 +17,7 @@ from dancematch.types import FloatArray, Motion
 
 PAIRS = 20_000  # of patches, from which a part's usual distance is read
 SEED = 0  # of that draw
+ABREAST = 64  # sequences that a query is warped onto at once
 
 
 class Comparison(Protocol):
@@ -30,20 +31,37 @@ class DynamicTimeWarping:
     """Whole clips, patch by patch in order, whatever their tempo.
 
     Symmetric steps (a diagonal one counts twice), so that the cost divided by the sum of both
-    lengths is the mean along the path, whichever way it takes (Sakoe and Chiba 1978).
+    lengths is the mean along the path, whichever way it takes (Sakoe and Chiba 1978). Either clip
+    may be the query, so that two known clips are compared once.
     """
 
     def __init__(self, motions: Sequence[Motion], motion_of: Callable[[int], Motion] | None = None) -> None:
         self._motion_of = motion_of
         self._features = [self._read(motion) for motion in motions]
+        pairs = len(motions) if motion_of is None else 0
+        self._costs = np.full((pairs, pairs), np.nan, dtype=np.float32)  # NaN: not compared yet
 
     def _read(self, motion: Motion) -> FloatArray:
         return np.nan_to_num(_features(motion, WHOLE)[0])
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
         """Minus the mean distance along each candidate's cheapest path."""
-        own = self._read(self._motion_of(query)) if self._motion_of else self._features[query]
-        return -warping_costs(own, [self._features[place] for place in candidates])
+        if self._motion_of:
+            return -self._warp(self._read(self._motion_of(query)), candidates)
+        new = candidates[np.isnan(self._costs[query, candidates])]
+        if len(new):
+            self._costs[query, new] = self._costs[new, query] = self._warp(self._features[query], new)
+        return np.asarray(-self._costs[query, candidates])
+
+    def _warp(self, own: FloatArray, candidates: NDArray[np.intp]) -> FloatArray:
+        """A few candidates of like length at a time: tables are as long as the longest of them."""
+        others = [self._features[place] for place in candidates]
+        order = np.argsort([len(other) for other in others], kind="stable")
+        costs = np.empty(len(others), dtype=np.float32)
+        for first in range(0, len(order), ABREAST):
+            few = order[first : first + ABREAST]
+            costs[few] = warping_costs(own, [others[place] for place in few])
+        return costs
 
 
 def warping_costs(query: FloatArray, others: Sequence[FloatArray]) -> FloatArray:

@@ -1,9 +1,22 @@
-"""How good a ranking is: the paper's three numbers."""
+"""How good a ranking is: the paper's three numbers, recall at k, mean average precision.
 
-from collections.abc import Sequence
+A rank is that of a query's best right answer, 1 = first. Right and wrong answers with the same
+score count against us: the wrong ones stand first.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dancematch.types import FloatArray
+
 RANK_SCORES = (1.0, 0.5, 0.25)  # what a first right answer at rank 1, 2 or 3 is worth
+RANKS_SHOWN = 10  # of a distribution; what comes later is one share
+LATER = "later"
+
+Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -17,14 +30,52 @@ class Scores:
 
 
 def score_ranks(ranks: Sequence[int]) -> Scores:
-    """Score the rank (1 = first) of each query's best right answer."""
-    if not ranks:
-        raise ValueError("no query, no score")
-    worth = [RANK_SCORES[rank - 1] if rank <= len(RANK_SCORES) else 0.0 for rank in ranks]
-    count = len(ranks)
+    """Score the rank of each query's best right answer."""
     return Scores(
-        mean_score=sum(worth) / count,
-        match_rate=sum(rank <= len(RANK_SCORES) for rank in ranks) / count,
-        rank1=sum(rank == 1 for rank in ranks) / count,
-        queries=count,
+        mean_score=float(rank_scores(ranks).mean()),
+        match_rate=recall_at(ranks, len(RANK_SCORES)),
+        rank1=recall_at(ranks, 1),
+        queries=len(ranks),
     )
+
+
+def rank_scores(ranks: ArrayLike) -> Numbers:
+    """What each query is worth in the mean score: 1, .5 or .25 at the first three ranks, then nothing."""
+    worth = np.array([*RANK_SCORES, 0.0])
+    return np.asarray(worth[np.minimum(_checked(ranks), len(worth)) - 1])
+
+
+def recall_at(ranks: ArrayLike, k: int) -> float:
+    """The share of queries with a right answer among the first `k`."""
+    return float((_checked(ranks) <= k).mean())
+
+
+def rank_distribution(ranks: ArrayLike, shown: int = RANKS_SHOWN) -> Mapping[str, float]:
+    """The share of queries at each of the first ranks, and at any later one."""
+    places = np.minimum(_checked(ranks), shown + 1)
+    shares = np.bincount(places, minlength=shown + 2)[1:] / len(places)
+    names = [*map(str, range(1, shown + 1)), LATER]
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def rank_of(scores: FloatArray, right: NDArray[np.bool_]) -> int:
+    """The rank of the best right answer."""
+    return 1 + int((scores[~right] >= scores[right].max()).sum())
+
+
+def average_precision(scores: FloatArray, right: NDArray[np.bool_]) -> float:
+    """The mean, over one query's right answers, of the share of right ones down to each."""
+    if not right.any():
+        raise ValueError("no right answer, no precision")
+    order = np.lexsort((right, -scores))  # among equals the wrong ones first
+    places = 1 + np.flatnonzero(right[order])
+    return float((np.arange(1, len(places) + 1) / places).mean())
+
+
+def _checked(ranks: ArrayLike) -> NDArray[np.intp]:
+    places = np.asarray(ranks, dtype=np.intp)
+    if not places.size:
+        raise ValueError("no query, no score")
+    if places.min() < 1:
+        raise ValueError(f"ranks begin at 1, got {places.min()}")
+    return places

@@ -1,7 +1,7 @@
 """Clips compared by their words, as a search would: any tokeniser, by histogram and in order."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from dancematch.index.settings import DEFAULT, SETTINGS, Settings
 from dancematch.index.shelf import Placed, Shelf
 from dancematch.model.patches import PatchTokeniser, soft_assignment
 from dancematch.motion import FPS, canonicalise, excerpt
-from dancematch.types import Fingerprint, FloatArray, Motion
+from dancematch.types import Fingerprint, FloatArray, Motion, Span
 
 SOFT_WORDS = 3  # words that a soft patch is counted as
 
@@ -65,6 +65,10 @@ SEARCHES: Mapping[str, Settings | None] = {
 }
 
 METHODS: Mapping[str, Method] = {
+    "stage1": Method("network"),
+    "two-stage": Method("network", settings=SEARCHES["two-stage"]),
+    "brute-force": Method("network", settings=SEARCHES["brute-force"]),
+    "paper": Method("network", "cosine", settings=SEARCHES["paper"]),
     "kmeans": Method("floor"),
     "kmeans-two-stage": Method("floor", settings=DEFAULT),
     "kmeans-cosine": Method("floor", "cosine"),
@@ -78,6 +82,14 @@ class Asked:
 
     fingerprint: Fingerprint
     counts: FloatArray  # [channels, words], over all phases
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What comparisons of the same clips by the same words may share, a query at a time."""
+
+    asked: dict[int, Asked] = field(default_factory=dict)
+    ordered: dict[int, FloatArray] = field(default_factory=dict)  # what stage two said; NaN: not asked yet
 
 
 def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
@@ -103,7 +115,7 @@ def _soft_counts(model: PatchTokeniser, canonical: Motion, phase: Fingerprint) -
 
 
 class WordComparison:
-    """The words of all clips, compared as a search would."""
+    """The words of all clips, compared as a search would; what was compared once is remembered."""
 
     def __init__(
         self,
@@ -111,17 +123,21 @@ class WordComparison:
         motions: Sequence[Motion],
         method: Method,
         *,
+        prints: Sequence[Fingerprint] | None = None,
         motion_of: Callable[[int], Motion] | None = None,
         windowed: bool = False,
+        remembered: Remembered | None = None,
     ) -> None:
         """Enter the clips `motions`; a query is one of them, or what `motion_of` gives for its number.
 
-        `windowed` enters long clips as overlapping windows too, as a catalogue does.
+        `prints` are their words, and `remembered` is what has been found out about queries, if another
+        comparison of these clips has been made already. `windowed` enters long clips as overlapping
+        windows too, as a catalogue does.
         """
         self._method, self._model = method, model
         self._motion_of = motion_of or motions.__getitem__
         self._known_already = motion_of is None and method.phases == 1 and not method.soft
-        self._prints = [model.fingerprint(motion) for motion in motions]
+        self._prints = prints or [model.fingerprint(motion) for motion in motions]
         self._entries = [
             (clip, first, last)
             for clip, one in enumerate(self._prints)
@@ -137,17 +153,18 @@ class WordComparison:
         self._rarity = Rarity(method.weighting, self._histograms.rarity, usual)
         self._shelf = Shelf(model.vocabulary, model.model_id)
         self._shelf.add(self._prints)
-        self._asked: dict[int, Asked] = {}
-        self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw
+        self._remembered = remembered or Remembered()
+        self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw and suite
 
     def _ask(self, query: int) -> Asked:
-        if query not in self._asked:
-            self._asked[query] = (
+        asked = self._remembered.asked
+        if query not in asked:
+            asked[query] = (
                 Asked(self._prints[query], word_counts(self._prints[query]).astype(np.float32))
                 if self._known_already
                 else ask(self._model, self._motion_of(query), self._method)
             )
-        return self._asked[query]
+        return asked[query]
 
     def _similarity(self, query: int) -> FloatArray:
         """How alike the query's words and those of each clip's best entry are."""
@@ -173,8 +190,24 @@ class WordComparison:
         scores[shortlist] = self._in_order(query, candidates[shortlist], self._method.settings)
         return scores
 
+    def place(self, query: int, clip: int) -> Span | None:
+        """Where in a clip the query lies, by the order of words; None if order does not count."""
+        if self._method.settings is None:
+            return None
+        reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        lines = reading.lines(self._shelf.stretches(self._shelf.wholes(np.array([clip]))))
+        return reading.spans(self._prints[clip], int(lines.offsets[0]), int(lines.tempi[0]))[1]
+
     def _in_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> FloatArray:
-        """What stage two says of a few clips."""
+        """What stage two says of a few clips, asked now or before."""
+        rows = self._remembered.ordered
+        row = rows.setdefault(query, np.full(len(self._prints), np.nan, dtype=np.float32))
+        new = chosen[np.isnan(row[chosen])]
+        if len(new):
+            row[new] = self._ask_order(query, new, settings)
+        return row[chosen]
+
+    def _ask_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> FloatArray:
         reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
         scores, ends = self._of_entries(query), self._firsts[1:]
         best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]

@@ -1,0 +1,160 @@
+"""dancematch audit: how far a catalogue can be trusted."""
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.evaluation.audit import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
+from dancematch.index.calibrate import MAX_EVALUE
+
+if TYPE_CHECKING:
+    from dancematch.evaluation.audit import Audit, Suggestion
+
+_ALIKE = 3  # pairs of dances that are named
+
+
+@click.command("audit")
+@click.argument("catalogue")
+@click.option(
+    "--changes", metavar="NAME,...", default=",".join(CHANGES), help=f"Some of {', '.join(CHANGES)}."
+)
+@click.option(
+    "--max-dances", type=click.IntRange(1), default=MAX_DANCES, show_default=True,
+    help="Ask for so many dances, drawn by the seed.",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=SECONDS, show_default=True,
+    help="Of an excerpt.",
+)  # fmt: skip
+@click.option(
+    "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ACCEPTS,
+    show_default=True, help="Share of unknown dances that may be taken for a known one.",
+)  # fmt: skip
+@click.option(
+    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
+    help="The limit in use: a match that chance gives more often is no match.",
+)  # fmt: skip
+@click.option("--by-label", is_flag=True, help="Dances of one label are takes of one dance.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a .png, .svg or .pdf file."
+)
+@click.option("--force", is_flag=True, help="Let --plot replace a file that is there.")
+@click.option("--model", help="A shipped model's name or a model's folder.")
+@json_option
+def audit_command(
+    catalogue: str, changes: str, max_dances: int, seconds: float, false_accepts: float, max_evalue: float,
+    by_label: bool, seed: int, plot: Path | None, force: bool, model: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say how well the dances of CATALOGUE are found when they are changed.
+
+    Dances are drawn, changed as cameras, pose estimators and dancers change them, and searched
+    for; and again with their own entry left out, as a dance that is not known yet would be:
+    whatever is accepted then is a false accept. From these the limit of the E-value is suggested
+    at which no more unknown dances get in than you want. Nothing in CATALOGUE is changed.
+
+    With --json, an object for each change and then one for the catalogue.
+
+    \b
+    Example:
+      dancematch audit dances.db
+      dancematch audit dances.db --changes excerpt,phone --seconds 3 --plot audit.png
+      dancematch audit dances.db --false-accepts 0.05 --json | tail -n 1
+    """
+    from dancematch.evaluation.audit import audit
+    from dancematch.evaluation.audit_picture import draw_audit
+    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.pictures import require_drawable
+
+    if math.isnan(max_evalue) or math.isnan(false_accepts):
+        raise click.UsageError("--max-evalue and --false-accepts must be numbers, got nan")
+    if plot is not None:
+        require_free(plot, force)
+        require_drawable(plot)
+    named = tuple(dict.fromkeys(name.strip() for name in changes.split(",") if name.strip()))
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("asking") as tell:
+        made = audit(
+            known, changes=named, seconds=seconds, max_dances=max_dances, seed=seed, by_label=by_label,
+            on_progress=tell,
+        )  # fmt: skip
+    suggestion = made.suggest(false_accepts)
+    if as_json:
+        _emit(made, suggestion, max_evalue, seed)
+    else:
+        _print(made, suggestion, max_evalue)
+    if plot is not None:
+        draw_audit(plot, made, suggestion, max_evalue, overwrite=force)
+        say(f"{plot}: the same as a picture")
+
+
+def _emit(made: "Audit", suggestion: "Suggestion", limit: float, seed: int) -> None:
+    for survival in made.survivals(limit):
+        emit_json({**asdict(survival), "max_evalue": limit})
+    accepted, interval = made.false_accepts(limit) or (None, None)
+    emit_json(
+        {
+            "dances": made.dances, "asked": made.asked, "left_out": made.left_out,
+            "queries": len(made.answers), "seed": seed, "model_id": made.model_id, "max_evalue": limit,
+            "false_accepts": accepted, "false_accepts_interval": interval,
+            "suggestion": asdict(suggestion), "most_alike": [asdict(one) for one in made.most_alike(_ALIKE)],
+        }
+    )  # fmt: skip
+
+
+def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
+    click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; sure is E <= {limit:g}")
+    emit_table(
+        ["change", "first", "sure", "(95 %)", "place found", "false accepts", "queries", "what it is"],
+        [
+            [
+                one.change, f"{one.rank1:.0%}", f"{one.sure:.0%}",
+                f"{one.sure_interval[0]:.0%} to {one.sure_interval[1]:.0%}",
+                "-" if one.place is None else f"{one.place:.0%}",
+                "-" if one.false_accepts is None else f"{one.false_accepts:.1%}", str(one.queries),
+                EXPLAINED[one.change],
+            ]
+            for one in made.survivals(limit)
+        ],
+    )  # fmt: skip
+    click.echo()
+    click.echo(_strangers_line(made, limit))
+    click.echo(_suggestion_line(made, suggestion, limit))
+    for one in made.most_alike(_ALIKE):
+        if one.stranger_evalue <= limit:
+            doubt = f"E = {one.stranger_evalue:.1g}; 'dancematch dedup' shows whether they are one"
+            click.echo(f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}, {doubt}")
+
+
+def _strangers_line(made: "Audit", limit: float) -> str:
+    found = made.false_accepts(limit)
+    if found is None:
+        return "False accepts cannot be measured: no other dance is left when one is left out."
+    share, (low, high) = found
+    return (
+        f"Left out of the catalogue, a dance is taken for another in {share:.1%} of the queries"
+        f" (95 %: {low:.1%} to {high:.1%}, from {made.left_out} dances)."
+    )
+
+
+def _suggestion_line(made: "Audit", suggestion: "Suggestion", limit: float) -> str:
+    wanted = f"{suggestion.wanted:.3g}"
+    if suggestion.evalue is None and made.left_out >= suggestion.dances_needed:
+        return (
+            f"No limit is suggested: a share above {wanted} is taken for another beyond all doubt; takes of"
+            " one dance need one label (--by-label), or are to be removed ('dancematch dedup')."
+        )
+    if suggestion.evalue is None or suggestion.interval is None:
+        return (
+            f"No limit is suggested, E <= {limit:g} stays: a share of {wanted} cannot be told from fewer than"
+            f" {suggestion.dances_needed} dances left out, {made.left_out} were"
+            " (--false-accepts, --max-dances)."
+        )
+    low, high = suggestion.interval
+    return (
+        f"Suggested: --max-evalue {suggestion.evalue:.2g} (95 %: {low:.2g} to {high:.2g}) lets in a share of"
+        f" {wanted} of unknown dances; {suggestion.sure:.0%} of the changed dances are named and sure then."
+    )

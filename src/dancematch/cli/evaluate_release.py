@@ -1,0 +1,40 @@
+"""The suite `benchmark` of `dancematch eval`: a release that `dancematch bench-build` wrote."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dancematch.cli.output import counted, say
+
+if TYPE_CHECKING:
+    from dancematch.benchmark.release import Release
+    from dancematch.evaluation.benchmark import Benchmark
+    from dancematch.evaluation.judge import Result
+    from dancematch.evaluation.words import Method
+
+
+def evaluate_release(folder: Path, methods: "Sequence[str | Method]") -> "Iterator[Result]":
+    """What each method reaches on a release; every file is checked against its checksum first."""
+    from dancematch.benchmark.release import read_release
+
+    say(f"reading {folder}")
+    asked = _questions(read_release(folder))
+    if asked.unanswerable:
+        say(f"{asked.unanswerable} clips are not asked for: no other performer dances what they show")
+    for method in methods:
+        yield asked.evaluate(method, track=counted)
+
+
+def _questions(release: "Release") -> "Benchmark":
+    """The clips of a release as questions; rendered ones are told apart by who else is in the frame."""
+    from dancematch.evaluation.benchmark import Benchmark, LabelledClip
+
+    return Benchmark(
+        [
+            LabelledClip(
+                entry.label_id, entry.performer, entry.split, tuple(release.motions(entry)),
+                kind=str((entry.conditions or {}).get("company", "")),
+            )
+            for entry in counted(release.entries, "reading")
+        ]
+    )  # fmt: skip

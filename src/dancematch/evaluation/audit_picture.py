@@ -1,0 +1,71 @@
+"""The picture of an audit: how each change is survived, and who is accepted at which limit."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancematch.evaluation.accepts import AcceptCurve
+from dancematch.evaluation.audit import Audit, Suggestion
+from dancematch.pipeline.pictures import new_figure, require_drawable, write_figure
+
+_BARS = {
+    "rank1": ("named first", "#c9c5be"),
+    "sure": ("and sure", "#2b6cd9"),
+    "place": ("place found", "#1c7c4a"),
+}
+_LEAST, _MOST = 1e-8, 100.0  # E-values that are shown, and smaller ones where the suggestion is
+
+
+def draw_audit(
+    path: Path, audit: Audit, suggestion: Suggestion, limit: float, *, overwrite: bool = False
+) -> None:
+    """Draw an audit: left the changes, right the shares accepted against the limit of the E-value."""
+    require_drawable(path)
+    figure = new_figure(12.5, max(4.0, 1.5 + 0.38 * len(audit.survivals(limit))))
+    changes, accepts = figure.subplots(1, 2, width_ratios=[1.1, 1])
+    _draw_changes(changes, audit, limit)
+    _draw_accepts(accepts, audit.accepts(), suggestion, limit)
+    figure.suptitle(
+        f"{audit.asked} of {audit.dances} dances, changed and searched for", fontsize=13, x=0.02, ha="left"
+    )
+    write_figure(figure, path, overwrite)
+
+
+def _draw_changes(axes: Any, audit: Audit, limit: float) -> None:
+    survivals = audit.survivals(limit)
+    places, height = np.arange(len(survivals)), 0.8 / (len(_BARS) + 1)
+    for number, (field, (label, colour)) in enumerate(_BARS.items()):
+        shares = [getattr(one, field) or 0.0 for one in survivals]
+        axes.barh(places + (number - 1.5) * height, shares, height, label=label, color=colour)
+    strangers = [one.false_accepts or 0.0 for one in survivals]
+    axes.barh(places + 1.5 * height, strangers, height, label="left out, yet accepted", color="#b3261e")
+    axes.set(yticks=places, xlim=(0, 1.02), xlabel=f"share of the queries (sure: E ≤ {limit:g})")
+    axes.set_yticklabels([one.change for one in survivals])
+    axes.invert_yaxis()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_accepts(axes: Any, curve: AcceptCurve | None, suggestion: Suggestion, limit: float) -> None:
+    if curve is None:
+        axes.axis("off")
+        axes.text(0.5, 0.5, "no dance could be left out:\nthe catalogue has no other", ha="center")
+        return
+    least = max(1e-99, min(_LEAST, suggestion.interval[0] / 100)) if suggestion.interval else _LEAST
+    limits = np.concatenate([np.clip(curve.limits, least, _MOST), [_MOST]])
+    for shares, label, colour in (
+        (curve.true_accepts, "known: named first and sure", "#2b6cd9"),
+        (curve.false_accepts, "left out: accepted as another", "#b3261e"),
+    ):
+        axes.step(limits, [*shares, shares[-1]], where="post", label=label, color=colour)
+    axes.axvline(limit, color="#8a867f", linestyle=":", label=f"in use: E ≤ {limit:g}")
+    if suggestion.evalue is not None and suggestion.interval is not None:
+        low, high = np.clip(suggestion.interval, least, _MOST)
+        axes.axvspan(low, high, color="#1c7c4a", alpha=0.12)
+        text = f"{suggestion.wanted:.3g} of strangers: E ≤ {suggestion.evalue:.2g}"
+        axes.axvline(np.clip(suggestion.evalue, least, _MOST), color="#1c7c4a", label=text)
+    axes.set(xscale="log", xlim=(least, _MOST), ylim=(0, 1.02))
+    axes.set(xlabel="E-value that counts as sure", ylabel="share accepted")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
