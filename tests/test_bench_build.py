@@ -22,7 +22,7 @@ from dancematch.benchmark.alignment import align
 from dancematch.benchmark.build import Built, Edition, build
 from dancematch.benchmark.labels import Finding, Label, Labeller, read_labels
 from dancematch.benchmark.release import Release, read_release
-from dancematch.benchmark.sources import info_path
+from dancematch.benchmark.sources import info_path, licence_named
 from dancematch.benchmark.splits import performers, split
 from dancematch.benchmark.synthetic import Script, film
 from dancematch.benchmark.workshop import Workshop
@@ -61,6 +61,7 @@ LABELLER = Labeller(LABELS)
         ("EID_GoodVibes", "Fresh take: Orange Justice", ["floss", "take the l"], "floss dance"),
         ("EID_Kilo", "peles airpunch", [], ""),
         ("EID_Floss", "Floss dance tutorial", [], ""),
+        ("EID_GoodVibes", "Orange Justice or I lose, wave!", [], ""),
         ("EID_Floss", "we all did the floss at school", ["floss"], ""),
         ("EID_Banner", "the banner wave", [], ""),
         ("EID_Level2", "level upp 2", [], ""),
@@ -77,6 +78,8 @@ def test_a_label_is_found_where_it_is_named(expected, title, tags, description):
         ({"EID_Pull", "EID_Drum"}, "pull up", []),  # two labels of one name
         ({"EID_Floss", "EID_GoodVibes"}, "Floss emote or Orange Justice?", []),
         ({"EID_Floss", "EID_Windmill"}, "Windmll Floss dance", []),
+        ({"EID_Floss", "EID_GoodVibes"}, "Floss vs Orange Justice", []),
+        ({"EID_TakeTheL", "EID_Wave"}, "take the L and wave, which is better", []),
         ({"EID_Wave"}, "new wave of players", []),  # a word of everyday language
         ({"EID_Wave"}, "my week", ["wave", "sea"]),
         (set(), "a day in the park", ["fun"]),
@@ -196,9 +199,11 @@ def write_clips(folder: Path) -> list[Path]:
     """Seven clips: four good ones by three people, one unclear, one twice, one empty, one unknown."""
     clips = write_puppets(folder, a=1, b=2, c=3, d=4, unclear=5, twice=1, empty="nobody", alone=6)
     tell_of(clips[0], "Orange Justice by Ann Example", license="CC BY")
-    tell_of(clips[1], "floss dance", uploader="ann example")
+    tell_of(clips[1], "floss dance", uploader="ann example", license="© Ann Example 2026")
     tell_of(clips[2], "Orange Justice", uploader="bob", uploader_id="bob", id="x", extractor_key="Site")
-    info_path(clips[3]).write_text(json.dumps({"title": "Floss", "uploader_id": "carla"}))
+    info_path(clips[3]).write_text(
+        json.dumps({"title": "Floss", "uploader_id": "carla", "dancematch": {"by": "carla"}})
+    )
     tell_of(clips[4], "Floss emote or Orange Justice?")
     tell_of(clips[5], "Orange Justice")
     tell_of(clips[6], "Take the L")
@@ -298,8 +303,49 @@ def test_datasets_finds_the_splits_by_the_cards_header(workplace):
 
     assert split_names == [Path(name).stem for name in named]
     assert "config_name: default" in header[header.index("configs:") + 1]
+    assert 'pretty_name: "DanceTypesBenchmark (small)"' == header[0]  # quoted: a name may have any sign in it
     assert sorted(lines) == sorted((release / "manifest.jsonl").read_text().splitlines())
     assert 1 == len({tuple(json.loads(line)) for line in lines})  # the same columns in every row
+
+
+@pytest.mark.parametrize("edition", ["workplace", "rendered"])
+def test_the_cards_header_tells_the_type_of_every_column(edition, request):
+    """Guessed types differ where a split has nothing in a column; those that are told hold for every row."""
+    release = read_release(request.getfixturevalue(edition) / ("out" if edition == "workplace" else ""))
+    header = (release.folder / "README.md").read_text(encoding="utf-8").split("---\n")[1]
+    columns = header.partition("  features:")[2].split("\n  - name: ")[1:]
+    told = {name: kind.strip() for name, kind in (column.split("\n", 1) for column in columns)}
+    kinds = {"string": str, "int64": int, "float64": float, "bool": bool}
+    for entry in release.entries:
+        assert list(told) == list(entry.row())
+        for name, value in entry.row().items():
+            if isinstance(value, dict):
+                parts = told[name].partition("struct:\n")[2].replace("dtype:", "").split("- name: ")[1:]
+                struct = dict(part.split() for part in parts)
+                assert {key: type(part) for key, part in value.items()} == {
+                    key: kinds[kind] for key, kind in struct.items()
+                }
+            elif value is not None:
+                assert kinds[told[name].removeprefix("dtype: ")] is type(value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        ("CC BY", "Creative Commons Attribution license (reuse allowed)"),
+        ("CC BY-NC-SA", "cc-by-nc-sa"),
+        ("CC BY-NC-ND", "Attribution-NonCommercial-NoDerivs Creative Commons"),
+        ("CC0", "Public Domain Mark"),
+        ("Apache-2.0", "Apache-2.0"),
+        ("Standard YouTube License", "Standard YouTube License"),
+        ("another", "Creative Commons"),
+        ("another", "all rights reserved by Ann Example"),
+        (None, "  "),
+    ],
+)
+def test_a_licence_has_one_of_a_few_names(expected, text):
+    """What is published is a name of the list: a free text might hold a person's."""
+    assert expected == licence_named(text)
 
 
 def test_the_datasheet_counts(workplace):
@@ -309,6 +355,7 @@ def test_the_datasheet_counts(workplace):
     assert "| the same video as another | 1 |" in text
     assert "| label unclear: several labels | 1 |" in text
     assert "| CC BY | 1 |" in text
+    assert "| another | 1 |" in text
 
 
 def test_a_finished_release_is_not_made_again_and_not_replaced_unasked(workplace, tmp_path):
@@ -326,19 +373,24 @@ def test_a_finished_release_is_not_made_again_and_not_replaced_unasked(workplace
 
 
 def test_a_person_decides_what_is_unclear(workplace, tmp_path):
-    """An answer in review.csv is taken and stays there; - leaves the clip out; another word is refused."""
+    """An answer in review.csv, an id or a name, is taken and stays; - leaves a clip out; others are wrong."""
     shutil.copytree(workplace, tmp_path, dirs_exist_ok=True)
     review = tmp_path / "out" / "review.csv"
     asked = review.read_text(encoding="utf-8").rstrip()
-    for answer, clips, left_out in (("EID_Wave", 5, 0), ("-", 4, 1)):
+    for answer, clips, left_out in (("EID_Wave", 5, 0), ("banner wave", 5, 0), ("-", 4, 1)):
         review.write_text(f"{asked}{answer}\n", encoding="utf-8")
         built = make(tmp_path, force=True)
 
         assert (clips, left_out, 0) == (len(built.release.entries), built.left_out, built.for_review)
         assert [answer] == [row["label_id"] for row in rows(review)]
-    review.write_text(f"{asked}EID_Nothing\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'EID_Nothing', which is no id"):
-        make(tmp_path, force=True)
+    for answer, wrong in (
+        ("EID_Nothing", "no label's id or name"),
+        ("twins", "the name of A, B; write one id"),
+    ):
+        review.write_text(f"{asked}{answer}\n", encoding="utf-8")
+        workshop = Workshop(tmp_path / "out")
+        with pytest.raises(InputError, match=rf"'{answer}' of \S*unclear\.mp4, which is {wrong}"):
+            workshop.answers({"A": "Twins", "B": "twins"})
 
 
 def test_a_failed_clip_is_tried_again_when_asked(workplace, tmp_path):
@@ -507,3 +559,15 @@ def test_another_script_does_not_replace_rendered_videos(rendered):
 def test_findings_say_how_sure_they_are():
     assert Finding("EID_Floss", "title is the label", 1.0) == LABELLER.find("Floss")
     assert 0.88 < LABELLER.find("orange justise").score < 1
+
+
+def test_a_release_is_evaluated_as_it_is_read_back(rendered, tmp_path):
+    """Two dances by two performers: each test clip asks; a changed file is refused before that."""
+    (found,) = run_main("eval", "benchmark", "--data", rendered, "--method", "kmeans", "--json").objects
+    shutil.copytree(rendered / "release", tmp_path / "release")
+    next((tmp_path / "release" / "skeletons").glob("*.npz")).write_bytes(b"")
+
+    assert ("benchmark", 2, 0.5) == (found["suite"], found["queries"], found["chance"])
+    assert {"labels": 2, "references": 2, "unanswerable": 0} == found["facts"]
+    assert "is not as its checksum says" in run_main("eval", "benchmark", "--data", tmp_path).err
+    assert 2 == run_main("eval", "benchmark", "excerpt", "--data", rendered).code

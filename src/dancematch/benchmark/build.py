@@ -105,7 +105,7 @@ def build(
     if workshop.release.exists() and not force:
         found = read_release(workshop.release)
         if found.about.get("plan") != stamp or retry:
-            raise InputError(f"{workshop.release} would change; say --force to replace it")
+            raise _would_change(found, plan)
         return _told(found, plan)
     failed = {} if retry else {c.sha256: f for c in plan.labelled if (f := workshop.failures.get(c.sha256))}
     _look(plan, workshop, failed, _Looking(estimator, make_estimator, jobs), on_stage("looking"))
@@ -118,7 +118,7 @@ def build(
 def _make_plan(
     videos: Sequence[str | Path], workshop: Workshop, labeller: Labeller, tell: Callable[[float], None]
 ) -> _Plan:
-    answers = workshop.answers(labeller.labels)
+    answers = workshop.answers({key: label.name for key, label in labeller.labels.items()})
     own = (workshop.release.absolute(), (workshop.folder / "clips").absolute())
     paths = [
         path
@@ -285,7 +285,8 @@ class _Assembly:
                 labelled_by=clip.finding.how,
                 label_score=round(clip.finding.score, 3),
                 licence=clip.info.licence,
-                conditions=dict(clip.info.conditions) or None,
+                # Of a recording nobody has checked what stands there: it might be a name.
+                conditions=(dict(clip.info.conditions) or None) if edition.synthetic else None,
             )
             for clip in clips
         ]
@@ -311,6 +312,14 @@ def _told(release: Release, plan: _Plan) -> Built:
         for_review=len(plan.questions),
         quarantined=plan.clips_given - len(release.entries) - len(plan.questions) - plan.left_out,
         left_out=plan.left_out,
+    )
+
+
+def _would_change(found: Release, plan: _Plan) -> InputError:
+    clips = f"{len(found.entries)} clips are in it, {len(plan.labelled)} have a label now"
+    return InputError(
+        f"{found.folder} would change ({clips}, or what is known of them or the model is another); say"
+        " --force to replace it: skeletons that are kept are used again"
     )
 
 

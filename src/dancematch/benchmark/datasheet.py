@@ -1,8 +1,10 @@
 """The two texts of a release: the dataset card (README.md) and the datasheet (DATASHEET.md)."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dancematch.benchmark.release import Entry
 from dancematch.benchmark.splits import names_in_order
@@ -26,7 +28,7 @@ def card(entries: Sequence[Entry], facts: Facts) -> str:
     files = "".join(f"  - split: {name}\n    path: data/{name}.jsonl\n" for name in splits)
     size = next(name for limit, name in _SIZES if len(entries) < limit)
     return f"""---
-pretty_name: DanceTypesBenchmark ({facts.edition})
+pretty_name: {json.dumps(f"DanceTypesBenchmark ({facts.edition})")}
 license: {"apache-2.0" if facts.synthetic else "other"}
 tags:
 - dance
@@ -38,7 +40,10 @@ size_categories:
 configs:
 - config_name: default
   data_files:
-{files}---
+{files}dataset_info:
+  config_name: default
+  features:
+{_features(entries)}---
 
 # DanceTypesBenchmark ({facts.edition})
 
@@ -58,6 +63,33 @@ Each row names its label, its performer (a hash), and two files of this folder, 
 {_counts(entries)}
 See [DATASHEET.md](DATASHEET.md) for where it comes from, what was left out, and under which licences.
 """
+
+
+def _features(entries: Sequence[Entry]) -> str:
+    """The columns with their types: a reader that guesses them fails where a split's column is all null."""
+    known = {"string": str, "bool": bool, "int64": int, "float64": float}
+    types = {kind: name for name, kind in known.items()}
+    lines = []
+    for name, value in _filled(entries).items():
+        if isinstance(value, Mapping):
+            lines += [f"  - name: {name}", "    struct:"]
+            lines += [f"    - name: {key}\n      dtype: {types[type(part)]}" for key, part in value.items()]
+        else:
+            kind = "string" if name == "licence" else types.get(type(value), "'null'")
+            lines += [f"  - name: {name}", f"    dtype: {kind}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _filled(entries: Sequence[Entry]) -> dict[str, Any]:
+    """A row with something in every column in which any row has something."""
+    filled: dict[str, Any] = {}
+    for entry in entries:
+        for name, value in entry.row().items():
+            if isinstance(value, Mapping):
+                filled[name] = {**value, **(filled.get(name) or {})}
+            elif filled.get(name) is None:
+                filled[name] = value
+    return filled
 
 
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (float("inf"), "100K<n<1M"))

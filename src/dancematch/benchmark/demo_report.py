@@ -5,9 +5,10 @@ from html import escape
 from pathlib import Path
 
 from dancematch.benchmark.demo import Answer, Demo
-from dancematch.benchmark.pictures import frames_at, skeletons_at, timeline
+from dancematch.benchmark.pictures import timeline
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
+from dancematch.pipeline.drawings import frames_at, skeletons_at
 from dancematch.types import Match
 
 _MOMENTS = 4  # pictures a match

@@ -20,6 +20,9 @@ _SHORTEST_ONE_WORD = 6  # letters of a name of several words that may be written
 _SHORTEST_FUZZY = 7  # letters: among shorter words too many are one letter apart
 _FUZZY_PERCENT = 88.0
 _FUZZY_MARGIN = 4.0  # a runner-up this near is a rival
+_RIVALS = frozenset(
+    {"vs", "versus", "or", "and", "x"}
+)  # between two labels: the clip may show either, or both
 _CUES = frozenset({"emote", "emotes", "dance", "dances", "challenge"})
 _FILLER = _CUES | set(
     """
@@ -176,8 +179,13 @@ class Labeller:
         return dict.fromkeys(whole & (titled | named), 1.0)
 
     def _named(self, words: Words) -> dict[str, float]:
-        """Labels that can hardly be there by chance: of several words, or beside "dance" or "emote"."""
-        return {hit.label_id: 1.0 for hit in self._hits(words) if not hit.plain or _has_cue(words, hit)}
+        """Labels hardly there by chance: of several words, or beside "dance", "emote" or a rival."""
+        hits = self._hits(words)
+        return {
+            hit.label_id: 1.0
+            for hit in hits
+            if not hit.plain or _has_cue(words, hit) or any(_are_rivals(words, hit, other) for other in hits)
+        }
 
     def _nearly(self, texts: Sequence[Words]) -> dict[str, float]:
         """Labels of which a stretch of a text is a misspelling; numbers must be the same."""
@@ -219,6 +227,13 @@ def _within(hit: _Hit, other: _Hit) -> bool:
 
 def _has_cue(words: Words, hit: _Hit) -> bool:
     return bool(_CUES.intersection(words[max(hit.first - 1, 0) : hit.first] + words[hit.last : hit.last + 1]))
+
+
+def _are_rivals(words: Words, hit: _Hit, other: _Hit) -> bool:
+    """Whether one stands beside the other as in "Floss vs Orange Justice", and that one is no plain word."""
+    first, second = sorted((hit, other), key=lambda each: each.first)
+    between = words[first.last : second.first]
+    return not other.plain and len(between) == 1 and between[0] in _RIVALS
 
 
 def _digits(text: str) -> str:

@@ -1,5 +1,6 @@
 """What is known of a clip besides its pictures: the `.info.json` that yt-dlp writes beside it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ class Info:
     description: str = ""
     uploaders: frozenset[str] = frozenset()  # every name or id of the one who uploaded it; empty: unknown
     video_id: str | None = None  # site and id: equal for two downloads of one video
-    licence: str | None = None
+    licence: str | None = None  # its usual name; what somebody words freely is "another"
     conditions: Mapping[str, Any] = field(default_factory=dict)  # what a rendered clip shows
 
 
@@ -49,9 +50,37 @@ def read_info(clip: Path) -> Info:
         description=_text(found, "description"),
         uploaders=frozenset(_uploaders(found)),
         video_id=f"{site}:{video}" if site and video else None,
-        licence=_text(found, "license") or None,
+        licence=licence_named(_text(found, "license")),
         conditions=conditions if isinstance(conditions, dict) else {},
     )
+
+
+_KNOWN_LICENCES = {
+    r"\bcc[ -]?0\b|public domain": "CC0",
+    r"\bapache[ -](licen[cs]e[, ]*)?(version )?2": "Apache-2.0",
+    r"^mit( licen[cs]e)?$": "MIT",
+    r"youtube licen[cs]e": "Standard YouTube License",
+}
+_CC_TERMS = {  # each by its abbreviation or as it is written out
+    "BY": r"\bby\b|attribution",
+    "NC": r"\bnc\b|non-?commercial",
+    "SA": r"\bsa\b|share-? ?alike",
+    "ND": r"\bnd\b|no-? ?deriv",
+}
+
+
+def licence_named(text: str) -> str | None:
+    """The usual name of a licence; "another" for any other text, for people put their names there."""
+    plain = " ".join(text.casefold().split())
+    if not plain:
+        return None
+    for pattern, name in _KNOWN_LICENCES.items():
+        if re.search(pattern, plain):
+            return name
+    if re.search(r"creative ?commons|\bcc[ -]by\b", plain):
+        terms = [name for name, pattern in _CC_TERMS.items() if re.search(pattern, plain)]
+        return f"CC {'-'.join(terms)}" if "BY" in terms else "another"
+    return "another"
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:

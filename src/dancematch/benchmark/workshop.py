@@ -76,15 +76,23 @@ class Workshop:
             if (failure := Failure(**{**row, "final": row["final"] == "True"})).final  # type: ignore[arg-type]
         }
 
-    def answers(self, known: Iterable[str]) -> dict[str, str]:
-        """What people decided: a label by clip id."""
-        ids = {*known, LEAVE_OUT}
-        found = {clip_id: row.label_id.strip() for clip_id, row in self.answered.items()}
-        strange = next((answer for answer in found.values() if answer not in ids), None)
-        if strange is not None:
-            raise InputError(
-                f"{self.folder / _REVIEW} says {strange!r}, which is no id of a label and not {LEAVE_OUT!r}"
-            )
+    def answers(self, names: Mapping[str, str]) -> dict[str, str]:
+        """What people decided: a label's id by clip id. They may have written its name (`names`, by id)."""
+        meant: dict[str, set[str]] = {LEAVE_OUT: {LEAVE_OUT}}
+        for label_id, name in names.items():
+            for text in (label_id, name):
+                meant.setdefault(text.strip().casefold(), set()).add(label_id)
+        found = {}
+        for clip_id, row in self.answered.items():
+            answer = row.label_id.strip()
+            ids = {answer} if answer in names else meant.get(answer.casefold(), set())
+            if len(ids) != 1:
+                wrong = f"the name of {', '.join(sorted(ids))}" if ids else "no label's id or name"
+                raise InputError(
+                    f"{self.folder / _REVIEW} says {answer!r} of {row.clip}, which is {wrong}; write one id,"
+                    f" or {LEAVE_OUT} to leave the clip out"
+                )
+            found[clip_id] = min(ids)
         return found
 
     def write_questions(self, questions: Sequence[Question]) -> None:
