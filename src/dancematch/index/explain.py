@@ -191,13 +191,13 @@ class _Looked:
 
 def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -> _Looked:
     """Find the track and the stretch again, by the score that the engine gave."""
-    # A friend of the engine: whoever explains must see the very numbers.
-    library, rarity, codebook = engine._library, engine._worth(), engine._codebook
+    library, rarity, codebook = engine.insight()
     shelf = library.shelf
     placed = _stretches(shelf, _tracks_of(library.entries, match.dance_id))
     reading = Reading(query.fingerprint, codebook, rarity)
-    wholes = shelf.stretches(shelf.wholes(placed.tracks))
-    judged = judge(reading, shelf.stretches(placed), wholes, settings)
+    tracks, of_whole = np.unique(placed.tracks, return_inverse=True)
+    wholes = shelf.stretches(shelf.wholes(tracks))
+    judged = judge(reading, shelf.stretches(placed), wholes, settings, of_whole=of_whole)
     at = int(np.abs(judged.scores - match.score).argmin())
     track, first, last = (int(column[at]) for column in placed)
     reference = shelf.fingerprint(track)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.index.likeness import Lines, Reading
 from dancematch.index.metrics import PRESETS, Packed, combine
@@ -23,9 +24,22 @@ class Judged:
     evidence: FloatArray  # to tell a known dance from an unknown one by
 
 
-def judge(reading: Reading, stretches: Stretches, wholes: Stretches, settings: Settings) -> Judged:
-    """Histograms and metrics of the stretches, order in the whole tracks that they are of."""
+def judge(
+    reading: Reading,
+    stretches: Stretches,
+    wholes: Stretches,
+    settings: Settings,
+    *,
+    of_whole: NDArray[np.intp] | None = None,
+) -> Judged:
+    """Histograms and metrics of the stretches, order in the whole tracks that they are of.
+
+    `of_whole` says which whole each stretch is of, where several are of one; else they come in one order.
+    """
     cosines, lines = reading.cosines(stretches), reading.lines(wholes)
+    if of_whole is not None:
+        agreements, offsets, tempi = lines
+        lines = Lines(agreements[of_whole], offsets[of_whole], tempi[of_whole])
     parts = {"histogram": reading.histogram(cosines), "order": np.maximum(lines.agreements, 0)}
     wanted = {**settings.weights, **settings.evidence}
     others = [name for name, weight in wanted.items() if weight > 0 and name not in parts]

@@ -1,0 +1,290 @@
+"""An evidence report as one HTML page that needs nothing beside it, on a screen or printed.
+
+The page is `report.html`; what is put into it is text that was escaped here, or a drawing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from dancematch.formats.files import write_bytes
+from dancematch.index.align import TEMPI
+from dancematch.pipeline import report_text as text
+from dancematch.pipeline.drawings import (
+    alignment_picture,
+    crowd_picture,
+    marked_picture,
+    skeleton,
+    stage_of,
+)
+from dancematch.pipeline.report import Evidence, Limb, Moment
+from dancematch.types import Span
+
+_FEW = 3  # dances that are named where some are as alike
+
+
+def write_report(path: str | Path, found: Evidence, *, overwrite: bool = False) -> None:
+    """Write the page."""
+    write_bytes(Path(path), page_of(found).encode(errors="replace"), overwrite=overwrite)
+
+
+def page_of(found: Evidence) -> str:
+    """The page itself."""
+    page = (files("dancematch.pipeline") / "report.html").read_text(encoding="utf-8")
+    parts = dict(_texts(found)) | dict(_drawn(found))
+    # All at once: what is put in may itself look like a place to put something in.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], page)
+
+
+def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
+    """What the page says, by the names that it has in the template; safe to stand in HTML."""
+    match, chance = found.match, found.chance
+    words = found.pictures.alignment.query
+    plain = {
+        "clip": found.clip.name,
+        "dance": match.dance_id,
+        "version": found.version,
+        "made": found.made.replace("T", " ").replace("+00:00", " UTC"),
+        "tone": "match" if found.found else "none",
+        "verdict": text.verdict(found),
+        "moments": str(len(found.moments)),
+        "columns": "1.5fr 1fr 1fr" if found.pictures.stills else "1fr 1fr",
+        "shown": _shown(found),
+        "sides": _sides(found),
+        "covered": f"{100 * found.covered:.0f} %",
+        "score": f"{match.score:.2f}",
+        "tempo_step": f"{100 * (TEMPI[1] / TEMPI[0] - 1):.0f} %",
+        "step": f"{words.seconds_per_word:.2f}",
+        "vocabulary": str(words.vocabulary),
+        "evalue": text.number(chance.evalue),
+        "limit": text.number(chance.max_evalue),
+        "comparisons": f"{chance.comparisons} ({_trials(found)})",
+        "odds": text.odds(chance.evalue)[:1].upper() + text.odds(chance.evalue)[1:],
+        "background": str(len(chance.background)),
+        "peers": str(len(chance.peers)),
+        "decisive": f"{chance.score:.2f}",
+        "needed": f"{chance.needed:.2f}",
+        "tiny": _tiny(chance.evalue),
+        "rarity": _rarity(found),
+        "looked": str(len(found.commonness.others)),
+        "passage": text.seconds(found.commonness.passage),
+        "command": found.command,
+    }
+    yield from ((name, escape(value)) for name, value in plain.items())
+
+
+def _drawn(found: Evidence) -> Iterator[tuple[str, str]]:
+    """Drawings and tables, by the same names."""
+    chance, rare = found.chance, found.commonness
+    yield "cautions", _cautions(found)
+    yield "compared", "".join(_compared(found))
+    yield "brief", "".join(_brief(found))
+    stage = stage_of(found.pictures.query, found.pictures.reference)
+    yield "pairs", "".join(_pair(found, number, stage) for number in range(len(found.moments)))
+    yield (
+        "alignment",
+        alignment_picture(found.pictures.alignment, [(one.query, one.reference) for one in found.moments]),
+    )
+    yield "passages", "".join(_passages(found)) or _row("none", "", "", "")
+    yield "limbs", "".join(map(_limb, found.limbs))
+    yield "parts", "".join(_parts(found))
+    crowds = {"background": chance.background, "catalogue": list(chance.peers.values())}
+    yield "chance", crowd_picture(crowds, chance.score, chance.needed, "Scores of other dances")
+    nobody: dict[str, list[float]] = {"background": []}
+    yield (
+        "commonness",
+        crowd_picture(
+            nobody | {"catalogue": list(rare.others.values())},
+            rare.agreement,
+            None,
+            "Agreement of other dances",
+        ),
+    )
+    yield (
+        "others",
+        "".join(
+            _row(one.dance_id, f"{one.score:.2f}", text.number(one.evalue or 0.0), figures=2)
+            for one in found.others
+        )
+        or _row("none: the catalogue holds no other dance", "", ""),
+    )
+    yield "provenance", "".join(_provenance(found))
+
+
+def _row(head: str, *cells: str, figures: int = 0) -> str:
+    """A row of text; the last `figures` cells are numbers."""
+    first = len(cells) - figures
+    shown = "".join(
+        f"<td>{escape(cell)}</td>" if place < first else f'<td class="figure">{escape(cell)}</td>'
+        for place, cell in enumerate(cells)
+    )
+    return f"<tr><th>{escape(head)}</th>{shown}</tr>"
+
+
+def _cautions(found: Evidence) -> str:
+    told = text.cautions(found)
+    if not told:
+        return ""
+    return f'<div class="cautions"><b>To be considered</b><ul>{_items(told)}</ul></div>'
+
+
+def _items(sentences: Iterable[str]) -> str:
+    return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _compared(found: Evidence) -> Iterator[str]:
+    clip, known, match = found.clip, found.reference, found.match
+    dancers = "only dancer" if clip.dancers == 1 else f"of {clip.dancers}, 1 being the most prominent"
+    named = " · ".join(part for part in (known.label, known.bank) if part)
+    yield _row("matching stretch", f"{_span(match.query)}", f"{_span(match.reference)}")
+    yield _row("whole length", f"{clip.seconds:.1f} s", f"{known.seconds:.1f} s")
+    yield _row("dancer", f"{match.dancer} ({dancers})", f"{found.reference_dancer} (of {known.dancers})")
+    yield _row("file", f"{clip.name} ({clip.kind})", known.source)
+    yield _row("known as", "", f"{known.dance_id}{f' ({named})' if named else ''}, added {known.added[:10]}")
+    yield _row("SHA-256 of the file", clip.sha256, known.content_hash)
+
+
+def _span(span: Span) -> str:
+    return f"{span.start:.1f} to {span.end:.1f} s ({span.seconds:.1f} s)"
+
+
+def _brief(found: Evidence) -> Iterator[str]:
+    """The findings, each on a line; the sections say how each came about."""
+    match, chance, rare = found.match, found.chance, found.commonness
+    yield _row("tempo", f"The clip is danced {text.tempo(match.tempo or 1.0)}.")
+    yield _row("mirrored", "Yes: left and right are exchanged." if match.mirrored else "No.")
+    compared = "within" if found.found else "above"
+    limit = f"{compared} the limit of {text.number(chance.max_evalue)}"
+    yield _row("chance", f"E-value {text.number(chance.evalue)}, {limit}: {text.odds(chance.evalue)}.")
+    yield _row(
+        "rarity",
+        f"{len(rare.as_alike) or 'None'} of {len(rare.others)} other dances in the catalogue "
+        f"{'holds' if len(rare.as_alike) <= 1 else 'hold'} a passage as alike.",
+    )
+    seen = [limb for limb in found.limbs if limb.agreement is not None]
+    yield _row("body", ", ".join(f"{limb.name} {limb.agreement:.2f}" for limb in seen) + " (1 = the same)")
+    yield _row("score", f"{match.score:.2f} of 1")
+
+
+def _shown(found: Evidence) -> str:
+    frame = (
+        "Each shows a frame of the clip, cut to the dancer and otherwise unchanged, with the skeleton that "
+        "was seen in it; "
+        if found.pictures.stills
+        else "Each shows "
+    )
+    mirrored = "mirrored and " if found.match.mirrored else ""
+    return (
+        f"{frame}the skeleton of the clip’s dancer, {mirrored}turned to face forward on a standard body; and "
+        "that of the dance, in the same way."
+    )
+
+
+def _sides(found: Evidence) -> str:
+    if not found.match.mirrored:
+        return "Orange is the dancer’s left side, blue the right."
+    frames = "In the frames it is as filmed. " if found.pictures.stills else ""
+    return f"In the skeletons, orange is the left side and blue the right, after mirroring. {frames}".strip()
+
+
+def _pair(found: Evidence, place: int, stage: str) -> str:
+    moment, pictures = found.moments[place], found.pictures
+    own, theirs = f"{moment.query:.2f} s", f"{moment.reference:.2f} s"
+    cells = []
+    if pictures.stills:
+        cells.append((marked_picture(pictures.stills[place], f"The clip at {own}"), f"clip, {own}"))
+    cells += [
+        (skeleton(pictures.query[place], f"The clip’s dancer at {own}", stage), _whose(found, own)),
+        (skeleton(pictures.reference[place], f"The dance at {theirs}", stage), f"dance, {theirs}"),
+    ]
+    shown = "".join(f"<div>{drawing}{escape(caption)}</div>" for drawing, caption in cells)
+    apart = f'<span class="faint">{escape(_apart(moment))}</span>'
+    return f'<figure class="moment-card"><h3>{place + 1} {apart}</h3><div class="row">{shown}</div></figure>'
+
+
+def _whose(found: Evidence, when: str) -> str:
+    return f"clip{', mirrored' if found.match.mirrored else ''}, {when}"
+
+
+def _apart(moment: Moment) -> str:
+    return "no limb is seen in both" if moment.degrees is None else f"{moment.degrees:.0f}° apart on average"
+
+
+def _passages(found: Evidence) -> Iterator[str]:
+    for one in found.passages:
+        yield (
+            f"<tr><td>{text.seconds(one.query)} s</td><td>{text.seconds(one.reference)} s</td>"
+            f"<td>{one.query.seconds:.1f} s</td><td>{one.tempo:.2f} times</td></tr>"
+        )
+
+
+def _limb(limb: Limb) -> str:
+    if limb.agreement is None:
+        return f'<tr><th>{escape(limb.name)}</th><td colspan="4" class="faint">not seen in both</td></tr>'
+    share = round(100 * min(max(limb.agreement, 0.0), 1.0))
+    angles = ["" if value is None else f"{value:.0f}°" for value in (limb.degrees, limb.unrelated)]
+    return (
+        f'<tr><th>{escape(limb.name)}</th><td><span class="bar"><i style="width:{share}%"></i></span></td>'
+        f'<td class="figure">{limb.agreement:.2f}</td>'
+        + "".join(f'<td class="figure">{angle}</td>' for angle in angles)
+        + "</tr>"
+    )
+
+
+def _parts(found: Evidence) -> Iterator[str]:
+    """The metrics that count and, in small print, the others that have a meaning for people."""
+    names = [name for name in text.MEANINGS if name in found.metrics]
+    names += [name for name, one in found.metrics.items() if one.weight and name not in names]
+    for name in sorted(names, key=lambda name: -found.metrics[name].weight):
+        one = found.metrics[name]
+        value = "–" if one.overall is None else f"{one.overall:.2f}"
+        row, weight = ("", f"{100 * one.weight:.0f} %") if one.weight else (' class="small"', "–")
+        yield (
+            f'<tr{row}><th>{escape(name)}</th><td class="figure">{value}</td><td class="figure">{weight}</td>'
+            f"<td>{escape(text.MEANINGS.get(name, ''))}</td></tr>"
+        )
+
+
+def _trials(found: Evidence) -> str:
+    ways = found.chance.comparisons // max(1, found.catalogue.dances)
+    whose = "the dancer" if found.clip.dancers == 1 else f"{found.clip.dancers} dancers"
+    return f"{found.catalogue.dances} dances, {ways} ways to read the clip: {whose} as seen and mirrored"
+
+
+def _tiny(evalue: float) -> str:
+    if evalue >= text.LEAST_TOLD:
+        return ""
+    return (
+        f" The E-value as computed is {evalue:.0e}, far beyond any of these dances: read it as “very small”."
+    )
+
+
+def _rarity(found: Evidence) -> str:
+    rare = found.commonness
+    looked, alike = len(rare.others), rare.as_alike
+    own = (
+        f"The best passage, seconds {text.seconds(rare.passage)} of the clip, agrees with "
+        f"{found.match.dance_id} by {rare.agreement:.2f} of 1."
+    )
+    if not looked:
+        return f"{own} There is no other dance in the catalogue to compare it with."
+    nearest, value = next(iter(rare.others.items()))
+    most = f"The nearest of them, {nearest}, agrees by {value:.2f}."
+    if not alike:
+        return f"{own} None of {looked} other dances of the catalogue holds a passage as alike. {most}"
+    named = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
+    return f"{own} {len(alike)} of {looked} other dances hold a passage at least as alike: {named}. {most}"
+
+
+def _provenance(found: Evidence) -> Iterator[str]:
+    state = found.catalogue
+    yield _row("files", "Those whose SHA-256 is in “What was compared”; any change to a file changes it.")
+    yield _row(
+        "catalogue",
+        f"{state.name}, identity {state.identity}, state {state.generation}, {state.dances} dances",
+    )
+    yield _row("model", found.model_id)
+    yield _row("program", f"dancematch {found.version}")
+    yield _row("made", found.made)
