@@ -15,7 +15,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from dancematch.evaluation.aist import load_clips
-from dancematch.evaluation.judge import contend, rank_of
+from dancematch.evaluation.judge import Judge, Memory
+from dancematch.evaluation.metrics import rank_of
 from dancematch.evaluation.tasks import make_task
 from dancematch.evaluation.words import Method
 
@@ -31,7 +32,7 @@ def main() -> None:
     genres = options.query_genres.split(",") if options.query_genres else None
     task = make_task("aist-cross-dancer", clips, query_genres=genres)
     for model in options.model:
-        contender = contend(task, clips, Method(model))
+        contender = Judge(Memory()).contend(task, Method(model))
         missed: dict[tuple, list[bool]] = defaultdict(list)
         for candidates, right, query in tqdm(task.questions, desc="asking"):
             name = clips[query].name

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dancematch.evaluation.aist import Clip, cross_dancer, load_clips
-from dancematch.evaluation.judge import rank_of
-from dancematch.evaluation.metrics import score_ranks
+from dancematch.evaluation.metrics import rank_of, score_ranks
 from dancematch.evaluation.words import METHODS, WordComparison
 from dancematch.model import kmeans
 from dancematch.training import kmeans as fitting
@@ -47,7 +46,7 @@ def rank1(clips: Sequence[Clip], genres: Sequence[str], variant: dict) -> float:
     seen = [clip.motion for clip in clips if clip.name.genre not in genres]
     model = fitting.fit_kmeans(seen, layout=variant["layout"], vocabulary=variant["vocabulary"])
     comparison = WordComparison(model, [clip.motion for clip in clips], METHODS["kmeans"])
-    questions = cross_dancer([clip.name for clip in clips], genres, 0)
+    questions = cross_dancer([clip.name for clip in clips], genres)
     ranks = [rank_of(comparison.scores(query, candidates), right) for candidates, right, query in questions]
     return score_ranks(ranks).rank1
 

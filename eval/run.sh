@@ -1,27 +1,51 @@
 #!/bin/sh
-# Measure how well dances are found and keep the figures in eval/results.
-#   sh eval/run.sh AISTPP_FOLDER [MODEL_FOLDER...]
-# The shipped models, and further ones by their words. Three more scripts need more than AIST++:
-# network.sh (a model trained without some genres), search.sh (strangers, rendered views), real.py (real clips).
+# Measure how well dances are found, keep the figures in eval/results, write the tables and pictures.
+#   sh eval/run.sh AISTPP [STRANGERS [VIEWS [MODEL GENRES]]]
+# AISTPP is a folder in the public layout. STRANGERS holds motions that it does not have, such as CMU's;
+# VIEWS what a pose estimator saw of rendered clips (make_views.py), other views than the model was
+# trained on. MODEL was trained without GENRES. What is not given, or given as "", is not measured again.
+# Three scripts are apart: network.sh, ablations.sh (trained models), real.py (real clips).
 set -eu
-data=$1
-shift
+data=$1 strangers=${2:-} views=${3:-} model=${4:-} genres=${5:-}
+if [ -z "$data" ]; then
+  echo "say where AIST++ is: make eval AISTPP=FOLDER" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
+.venv/bin/python eval/tables.py --check # what is there must be whole before it is replaced
 keep() { sh eval/keep.sh eval/results "$@"; }
+measure() { # NAME SUITE... OPTIONS...
+  name=$1
+  shift
+  keep "$name" .venv/bin/dancematch eval "$@" --data "$data" --json
+}
+ours="--method stage1 --method two-stage --method kmeans"
+aist="aist-genre aist-choreography aist-cross-dancer"
 
-words="--method kmeans --method kmeans-cosine --method kmeans-whole"
-keep aist-genre .venv/bin/dancematch eval aist-genre --data "$data" --json $words
-keep aist-cross-dancer .venv/bin/dancematch eval aist-cross-dancer --data "$data" --json
-for genres in LH,PO KR,LO BR,JB,JS; do
-  keep "aist-cross-dancer-unseen-$genres" \
-    .venv/bin/dancematch eval aist-cross-dancer --data "$data" --query-genres "$genres" --refit --json \
+measure aist $aist
+measure floor $aist --method kmeans-two-stage --method kmeans-cosine --method kmeans-whole
+measure leave-out aist-choreography $ours --leave-out 10
+measure scale scale $ours
+measure scale-sample scale --method brute-force --method paper --max-queries 400
+measure scale-dtw scale --method dtw --max-queries 200
+measure excerpt excerpt $ours --seconds 2 --seconds 5 --seconds 10 --max-queries 400
+measure excerpt-strength excerpt $ours --strength 0 --strength 0.5 --strength 1 --strength 1.5 \
+  --strength 2 --strength 3 --max-queries 200
+for fold in LH,PO KR,LO BR,JB,JS; do
+  measure "aist-cross-dancer-unseen-$fold" aist-cross-dancer --query-genres "$fold" --refit \
     --method kmeans --method kmeans-whole
 done
-keep network-genre-seen .venv/bin/dancematch eval aist-genre --data "$data" --json --model network
-keep network-cross-dancer-seen \
-  .venv/bin/dancematch eval aist-cross-dancer --data "$data" --json --model network
-keep words .venv/bin/python eval/words.py floor floor-whole network "$@" --data "$data"
+if [ -n "$views" ]; then measure video video $ours --method kmeans-two-stage --views "$views"; fi
+if [ -n "$strangers" ]; then
+  measure open-set open-set --strangers "$strangers" ${views:+--views "$views"} --seed 5
+fi
+if [ -n "$model" ]; then
+  measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \
+    --search histogram --search two-stage
+fi
+keep map .venv/bin/python eval/map.py "$data"
+keep words .venv/bin/python eval/words.py floor floor-whole network ${model:+"$model"} --data "$data"
 keep choices .venv/bin/python eval/choices.py "$data"
 keep strangers .venv/bin/python eval/strangers.py
-keep open-set .venv/bin/python eval/calibration.py "$data"
 .venv/bin/python eval/tables.py
+.venv/bin/python eval/pictures.py

@@ -2,127 +2,229 @@
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 MARK = "<!-- tables: written by eval/tables.py from eval/results -->"
 TRUE = "-true"  # ends the name of a video result whose queries are the true skeletons
+
+SUITES = {
+    "aist-genre": "Same genre, the paper's protocol",
+    "aist-choreography": "Same choreography, any other take",
+    "aist-cross-dancer": "Same choreography, another dancer",
+    "scale": "A hundred dances, fifty performances each",
+}
+FILES = ("aist", "floor", "scale", "scale-sample", "scale-dtw")  # where the rows of these are, in order
+PAPER = {  # what the paper prints, on ten genres and on its own videos: mean score, match in 3, rank 1
+    "aist-genre": [
+        ("*paper: histogram index, ten genres*", "0.487", "61.9%", "38.1%"),
+        ("*paper: brute force, ten genres*", "0.509", "65.3%", "39.0%"),
+    ],
+    "scale": [("*paper, its own videos*", "≥ 0.5", "-", "> 40%")],
+}
 
 
 def results(name: str) -> list[dict]:
     """The result lines of a file, without its header."""
-    lines = (HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines[1:]]
 
 
-def suite_table(title: str, name: str) -> list[str]:
-    """A table of one suite: a row a method."""
-    rows = results(name)
-    head = json.loads((HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    table = [f"**{title}** ({rows[0]['queries']} queries, chance {rows[0]['chance']:.1%} at rank 1)", ""]
-    table += ["| method | mean score | match in 3 | rank 1 |", "|---|---|---|---|"]
-    table += [
-        f"| {row['method']} | {row['mean_score']:.3f} | {row['match_rate']:.1%} | {row['rank1']:.1%} |"
-        for row in rows
+def source_line(name: str) -> str:
+    """Where a file's figures come from."""
+    head = json.loads((RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    note = f" ({head['note']})" if "note" in head else ""
+    return f"- `{head['command']}`, {head['date']}, {head['machine']}{note}"
+
+
+def markdown(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table under a title."""
+    lines = [f"**{title}**", "", f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
+def share(row: dict, name: str) -> str:
+    """A figure in percent, with its interval if it has one."""
+    if row.get(name) is None:
+        return "-"
+    low_high = row.get("intervals", {}).get(name)
+    interval = f" ({100 * low_high[0]:.1f} to {100 * low_high[1]:.1f})" if low_high else ""
+    return f"{row[name]:.1%}{interval}"
+
+
+def suite_table(suite: str) -> list[str]:
+    """One suite: chance, the paper, and a row a method."""
+    found = [row for name in FILES for row in results(name) if row["suite"] == suite]
+    rows = [["*chance*", "-", "-", f"{found[0]['chance']:.1%}", "-", "-"]]
+    rows += [[*paper, "-", "-"] for paper in PAPER.get(suite, ())]
+    rows += [
+        [
+            row["method"], f"{row['mean_score']:.3f}", share(row, "match_rate"), share(row, "rank1"),
+            f"{row['mean_average_precision']:.3f}", str(row["queries"]),
+        ]
+        for row in found
+    ]  # fmt: skip
+    headings = ["method", "mean score", "match in 3 (95 %)", "rank 1 (95 %)", "mAP", "queries"]
+    return markdown(f"{SUITES[suite]}: `{suite}`", headings, rows)
+
+
+def scale_parts() -> list[str]:
+    """Scale by how a query is related to the references."""
+    rows = [
+        [row["method"], part, f"{own['mean_score']:.3f}", f"{own['rank1']:.1%}", str(own["queries"])]
+        for row in results("scale")
+        for part, own in row["parts"].items()
     ]
-    return [*table, "", f"`{head['command']}`, {head['date']}, {head['machine']}, seed {rows[0]['seed']}", ""]
+    return markdown("Scale, by kind of query", ["method", "query", "mean score", "rank 1", "queries"], rows)
+
+
+def leave_out_table() -> list[str]:
+    """The same choreography with most of its takes gone."""
+    rows = [
+        [str(row["facts"]["leave_out"]), row["method"], share(row, "rank1"), f"{row['chance']:.2%}"]
+        for row in [*(r for r in results("aist") if r["suite"] == "aist-choreography"), *results("leave-out")]
+        if row["method"] in ("stage1", "two-stage", "kmeans")
+    ]
+    title = "Leave K out (aist-choreography): of the takes of the query, K are missing, itself included"
+    return markdown(title, ["K", "method", "rank 1 (95 %)", "chance"], rows)
+
+
+def unseen_table() -> list[str]:
+    """Genres that neither the network nor the floor has seen."""
+    rows = [
+        [row["suite"], row["method"], f"{row['mean_score']:.3f}", share(row, "match_rate"),
+         share(row, "rank1"), f"{row['mean_average_precision']:.3f}", str(row["queries"])]
+        for row in results("unseen")
+    ]  # fmt: skip
+    headings = ["suite", "method", "mean score", "match in 3 (95 %)", "rank 1 (95 %)", "mAP", "queries"]
+    return markdown("Genres never seen (LH, PO)", headings, rows)
+
+
+def folds_table() -> list[str]:
+    """Every genre never seen once: three networks, each trained without some; all queries together."""
+    files = ("unseen", "unseen-KR,LO", "unseen-BR,JB,JS")
+    folds = [[row for row in results(name) if row["suite"] == "aist-cross-dancer"] for name in files]
+    rows = []
+    for same in zip(*folds, strict=True):
+        queries = [row["queries"] for row in same]
+        pooled = sum(row["rank1"] * count for row, count in zip(same, queries, strict=True)) / sum(queries)
+        by_fold = [f"{row['rank1']:.1%}" for row in same]
+        rows.append([same[0]["method"], *by_fold, f"{pooled:.1%}", str(sum(queries))])
+    headings = ["method", *(", ".join(fold[0]["query_genres"]) for fold in folds), "all", "queries"]
+    title = "Every genre never seen once (aist-cross-dancer, rank 1): a network trained without each group"
+    note = "Choices were made on KR and LO, and looked at on BR, JB and JS; only LH and PO were kept apart."
+    return [*markdown(title, headings, rows), note, "", *map(source_line, files[1:]), ""]
+
+
+def benchmark_table() -> list[str]:
+    """A release of bench-build, read back."""
+    name = "benchmark-synthetic-medium"
+    rows = [
+        [row["method"], f"{row['mean_score']:.3f}", share(row, "match_rate"), share(row, "rank1"),
+         f"{row['mean_average_precision']:.3f}", f"{row['chance']:.1%}", str(row["queries"])]
+        for row in results(name)
+    ]  # fmt: skip
+    headings = ["method", "mean score", "match in 3 (95 %)", "rank 1 (95 %)", "mAP", "chance", "queries"]
+    title = "DanceTypesBenchmark, synthetic edition (20 dances by 10 performers, rendered): `benchmark`"
+    return [*markdown(title, headings, rows), source_line(name), ""]
+
+
+def excerpt_table() -> list[str]:
+    """Excerpts by length: the clip, the dance, the place."""
+    rows = [
+        [f"{row['facts']['excerpt_seconds']:g} s", row["method"], share(row, "rank1"),
+         share(row, "rank1_dance"), place(row, "basic"), place(row, "advanced"), str(row["queries"])]
+        for row in results("excerpt")
+    ]  # fmt: skip
+    headings = ["length", "method", "the clip first (95 %)", "the dance first (95 %)"]
+    headings += ["overlap, basic", "overlap, advanced", "queries"]
+    return markdown("Changed excerpts among all clips: `excerpt`", headings, rows)
+
+
+def place(row: dict, part: str) -> str:
+    """How well excerpts of one kind of dance are placed."""
+    overlap = row["parts"].get(part, {}).get("temporal_iou")
+    return "-" if overlap is None else f"{overlap:.2f}"
+
+
+def strength_table() -> list[str]:
+    """Excerpts by strength of the changes."""
+    rows = results("excerpt-strength")
+    strengths = sorted({row["facts"]["strength"] for row in rows})
+    by_method: dict[str, dict[float, dict]] = {}
+    for row in rows:
+        by_method.setdefault(row["method"], {})[row["facts"]["strength"]] = row
+    lines = [
+        [method, *(share({**found[one], "intervals": {}}, "rank1_dance") for one in strengths)]
+        for method, found in by_method.items()
+    ]
+    title = f"Five seconds, changed more and more: the dance first ({rows[0]['queries']} queries a strength)"
+    return markdown(title, ["method", *(f"{one:g}" for one in strengths)], lines)
+
+
+def video_table() -> list[str]:
+    """What a pose estimator saw of rendered clips."""
+    rows = [
+        [row["method"], share(row, "rank1"), share(row, "rank1_dance"), f"{row['chance']:.1%}",
+         str(row["queries"])]
+        for row in results("video")
+    ]  # fmt: skip
+    headings = ["method", "the clip first (95 %)", "the dance first (95 %)", "chance", "queries"]
+    return markdown("Rendered video, genres seen: `video`", headings, rows)
 
 
 def open_set_table() -> list[str]:
     """What the E-value lets in and keeps out."""
-    rows = results("open-set")
-    limits = list(rows[0]["false_accepts"])
-    table = ["**Known or not** (share accepted at each E-value limit)", ""]
-    table += [f"| query | dance | {' | '.join(f'E ≤ {limit}' for limit in limits)} |"]
-    table += ["|---|---|" + "---|" * len(limits)]
-    for row in rows:
-        for kind, label in (
-            ("true_accepts", "known, named rightly"),
-            ("false_accepts", "not in the catalogue"),
-        ):
-            shares = " | ".join(f"{row[kind][limit]:.0%}" for limit in limits)
-            table.append(f"| {row['query']} | {label} | {shares} |")
-    return [*table, ""]
+    rows = [
+        [row["query"], row["method"], f"{row['rank1']:.1%}", accepted(row, "true_accepts"),
+         accepted(row, "false_accepts"), share(row, "true_accepts_at_1_percent"),
+         f"{row['queries']} / {row['strangers']}"]
+        for row in results("open-set")
+    ]  # fmt: skip
+    headings = ["query", "method", "rank 1", "known, named and accepted", "strangers accepted"]
+    headings += ["known accepted at 1 % strangers", "known / strangers"]
+    return markdown("Known or not (95 % intervals, limit E ≤ 0.05): `open-set`", headings, rows)
 
 
-def strangers_table() -> list[str]:
-    """Small catalogues of procedural dances."""
-    table = ["**Strangers and friends** (procedural dances, shares accepted at E ≤ 0.05)", ""]
-    table += [
-        "| dances known | rank 1 | mirror told rightly | known accepted | unknown accepted |",
-        "|---|---|---|---|---|",
-    ]
-    table += [
-        f"| {row['dances']} | {row['rank1']:.0%} | {row['mirror_right']:.0%} |"
-        f" {row['true_accepts']['0.05']:.0%} | {row['false_accepts']['0.05']:.1%} |"
-        for row in results("strangers")
-    ]
-    return [*table, ""]
+def accepted(row: dict, kind: str) -> str:
+    """The share accepted at the default limit, with its interval."""
+    values = {"rate": row[kind]["0.05"], "intervals": {"rate": row["intervals"][f"{kind}_0.05"]}}
+    return share(values, "rate")
 
 
-def real_table() -> list[str]:
-    """Real clips among AIST++."""
-    rows = results("real")
-    known = [row for row in rows if row["answerable"]]
-    unknown = [row for row in rows if not row["answerable"]]
+def floor_unseen_table() -> list[str]:
+    """The floor refitted without each fold of genres."""
+    folds = ("LH,PO", "KR,LO", "BR,JB,JS")
+    rows = [
+        [fold, row["method"], f"{row['mean_score']:.3f}", share(row, "match_rate"), share(row, "rank1"),
+         str(row["queries"])]
+        for fold in folds
+        for row in results(f"aist-cross-dancer-unseen-{fold}")
+    ]  # fmt: skip
+    title = "The floor on genres it was not fitted on (aist-cross-dancer)"
+    return markdown(title, ["genres", "method", "mean score", "match in 3", "rank 1", "queries"], rows)
+
+
+def network_table() -> list[str]:
+    """Trained models, the floor and what needs no words, side by side: eval/results/network*.jsonl."""
+    files = sorted(path.stem for path in RESULTS.glob("network*.jsonl"))
+    rows = [network_row(row, true=name.endswith(TRUE)) for name in files for row in results(name)]
+    headings = ["suite", "query genres", "method", "mean score", "match in 3", "rank 1", "queries"]
+    return [*markdown("The network against the floor", headings, rows), *map(source_line, files), ""]
+
+
+def network_row(row: dict, *, true: bool) -> list[str]:
+    """A row of the table above; genres that the model has not seen are in italics."""
+    suite = f"{row['suite']}, true skeletons" if true else row["suite"]
+    unseen = row.get("unseen", row.get("unseen_genres", ()))
+    genres = ", ".join(f"*{one}*" if one in unseen else one for one in row["query_genres"])
+    dance = "" if row["rank1_dance"] is None else f" ({row['rank1_dance']:.1%})"
     return [
-        f"**Real clips** of one motion by different people, among {rows[0]['among']} others: "
-        f"{sum(row['rank1'] for row in known)} of {len(known)} at rank 1, "
-        f"{sum(row['accepted'] for row in known)} of them above the threshold; "
-        f"{sum(not row['accepted'] for row in unknown)} of {len(unknown)} clips without a counterpart"
-        " refused.",
-        "",
-    ]
-
-
-def search_table() -> list[str]:
-    """Stage one alone, both stages, without a shortlist, and as the paper prints it; the shipped model."""
-    files = sorted((HERE / "results").glob("search-*.jsonl"))
-    table = ["**Two stages** (the shipped model, genres seen)", ""]
-    table += ["| suite | search | mean score | match in 3 | rank 1 | queries |", "|---|---|---|---|---|---|"]
-    for path in files:
-        for row in results(path.stem):
-            search = row["method"].removeprefix("network-parts14").removeprefix("-") or "histogram"
-            dance = "" if row["rank1_dance"] is None else f" ({row['rank1_dance']:.1%})"
-            table.append(
-                f"| {row['suite']} | {search} | {row['mean_score']:.3f} | {row['match_rate']:.1%} |"
-                f" {row['rank1']:.1%}{dance} | {row['queries']} |"
-            )
-    return [*table, "", *(source_line(path) for path in files), ""]
-
-
-def places_table() -> list[str]:
-    """Where in the dance."""
-    table = ["**Where in the dance** (overlap in time of the stretch found with the true one)", ""]
-    table += [
-        "| dances | queries | overlap | above half | best passage | above half |",
-        "|---|---|---|---|---|---|",
-    ]
-    table += [
-        f"| {row['kind']} | {row['queries']} | {row['overlap']:.2f} | {row['overlap_above_half']:.0%} |"
-        f" {row['any_passage']:.2f} | {row['any_passage_above_half']:.0%} |"
-        for row in results("places")
-    ]
-    return [*table, "", source_line(HERE / "results" / "places.jsonl"), ""]
-
-
-def strangers_among_aist_table() -> list[str]:
-    """Motions of another data set, asked of all of AIST++."""
-    rows = results("open-set-strangers")
-    limits = list(rows[0]["false_accepts"])
-    unknown = " | ".join(f"{rows[0]['false_accepts'][limit]:.1%}" for limit in limits)
-    kinds = "stretches of CMU and procedural motions are the strangers"
-    table = [f"**Strangers among AIST++** ({rows[0]['strangers']} {kinds})", ""]
-    table += [f"| query | {' | '.join(f'E ≤ {limit}' for limit in limits)} | at 1 % strangers |"]
-    table += ["|---|" + "---|" * (len(limits) + 1), f"| stranger, let in | {unknown} | 1 % |"]
-    for row in rows:
-        shares = " | ".join(f"{row['true_accepts'][limit]:.1%}" for limit in limits)
-        table.append(
-            f"| {row['query']} ({row['queries']}), named rightly | {shares} |"
-            f" {row['true_accepts_at_1_percent']:.1%} |"
-        )
-    return [*table, "", "![accepted against the E-value](calibration.png)", "",
-            source_line(HERE / "results" / "open-set-strangers.jsonl"), ""]  # fmt: skip
+        suite, genres, row["method"], f"{row['mean_score']:.3f}", f"{row['match_rate']:.1%}",
+        f"{row['rank1']:.1%}{dance}", str(row["queries"]),
+    ]  # fmt: skip
 
 
 def cells_line() -> list[str]:
@@ -139,88 +241,85 @@ def cells_line() -> list[str]:
 
 def ablations_table() -> list[str]:
     """What each choice of the network is worth."""
-    rows = results("ablations")
-    table = ["**Choices of the network** (rank 1, another dancer, KR and LO never seen; 80 steps each)", ""]
-    table += ["| choice | mean score | match in 3 | rank 1 |", "|---|---|---|---|"]
-    table += [
-        f"| {row['choice']} | {row['mean_score']:.3f} | {row['match_rate']:.1%} | {row['rank1']:.1%} |"
-        for row in rows
+    rows = [
+        [row["choice"], f"{row['mean_score']:.3f}", f"{row['match_rate']:.1%}", f"{row['rank1']:.1%}"]
+        for row in results("ablations")
     ]
-    return [*table, "", source_line(HERE / "results" / "ablations.jsonl"), ""]
+    title = "Choices of the network (rank 1, another dancer, KR and LO never seen; 80 steps each)"
+    table = markdown(title, ["choice", "mean score", "match in 3", "rank 1"], rows)
+    return [*table, source_line("ablations"), ""]
+
+
+def words_table() -> list[str]:
+    """What models' words are like apart from any search."""
+    found = results("words")
+    changes = list(found[0]["agreement"])
+    rows = [
+        [
+            row["model_id"], ", ".join(f"*{one}*" for one in row["unseen_genres"]) or "all, seen",
+            f"{row['mean']['usage']:.0%}", f"{row['mean']['perplexity']:.0f}",
+            *(f"{row['agreement'][change]:.0%}" for change in changes), f"{row['error_cm']:.1f} cm",
+        ]
+        for row in found
+    ]  # fmt: skip
+    title = f"The words themselves ({found[0]['clips']} clips, seed {found[0]['seed']})"
+    table = markdown(title, ["model", "genres", "usage", "perplexity", *changes, "error"], rows)
+    return [*table, source_line("words"), ""]
+
+
+def strangers_table() -> list[str]:
+    """Small catalogues of procedural dances."""
+    rows = [
+        [str(row["dances"]), f"{row['rank1']:.0%}", f"{row['mirror_right']:.0%}",
+         f"{row['true_accepts']['0.05']:.0%}", f"{row['false_accepts']['0.05']:.1%}"]
+        for row in results("strangers")
+    ]  # fmt: skip
+    headings = ["dances known", "rank 1", "mirror told rightly", "known accepted", "unknown accepted"]
+    return markdown("Strangers and friends (procedural dances, accepted at E ≤ 0.05)", headings, rows)
+
+
+def real_line() -> list[str]:
+    """Real clips among AIST++."""
+    rows = results("real")
+    known = [row for row in rows if row["answerable"]]
+    unknown = [row for row in rows if not row["answerable"]]
+    return [
+        f"**Real clips** of one motion by different people, among {rows[0]['among']} others: "
+        f"{sum(row['rank1'] for row in known)} of {len(known)} at rank 1, "
+        f"{sum(row['accepted'] for row in known)} of them above the threshold; "
+        f"{sum(not row['accepted'] for row in unknown)} of {len(unknown)} clips without a counterpart"
+        " refused.",
+        "",
+    ]
 
 
 def choices_table() -> list[str]:
     """How much the change within a patch counts."""
-    table = ["**Weight of the change within a patch** (rank 1, genres never seen)", ""]
-    rows = results("choices")
-    folds = list(rows[0]["rank1"])
-    table += [f"| weight | {' | '.join(folds)} | mean |", "|---|" + "---|" * (len(folds) + 1)]
-    for row in rows:
-        shares = " | ".join(f"{row['rank1'][fold]:.1%}" for fold in folds)
-        table.append(f"| {row['difference']} | {shares} | {row['mean']:.1%} |")
-    return [*table, ""]
-
-
-def network_table() -> list[str]:
-    """Trained models, the floor and what needs no words, side by side: eval/results/network*.jsonl."""
-    files = sorted((HERE / "results").glob("network*.jsonl"))
-    if not files:
-        return []
-    table = ["**The network against the floor**", ""]
-    table += ["| suite | query genres | method | mean score | match in 3 | rank 1 | queries |"]
-    table += ["|---|---|---|---|---|---|---|"]
-    for path in files:
-        table += [network_row(row, true=path.stem.endswith(TRUE)) for row in results(path.stem)]
-    return [*table, "", *(source_line(path) for path in files), ""]
-
-
-def network_row(row: dict, *, true: bool) -> str:
-    """A row of the table above; genres that the model has not seen are in italics."""
-    suite = f"{row['suite']}, true skeletons" if true else row["suite"]
-    genres = ", ".join(f"*{one}*" if one in row["unseen_genres"] else one for one in row["query_genres"])
-    dance = "" if row["rank1_dance"] is None else f" ({row['rank1_dance']:.1%})"
-    return (
-        f"| {suite} | {genres} | {row['method']} | {row['mean_score']:.3f} | {row['match_rate']:.1%} |"
-        f" {row['rank1']:.1%}{dance} | {row['queries']} |"
-    )
-
-
-def source_line(path: Path) -> str:
-    """Where a file's figures come from."""
-    head = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
-    return f"- `{head['command']}`, {head['date']}, {head['machine']}"
-
-
-def words_table() -> list[str]:
-    """What models' words are like apart from any search: eval/results/words.jsonl."""
-    path = HERE / "results" / "words.jsonl"
-    if not path.exists():
-        return []
-    rows = results("words")
-    changes = list(rows[0]["agreement"])
-    table = [f"**The words themselves** ({rows[0]['clips']} clips, seed {rows[0]['seed']})", ""]
-    table += [f"| model | genres | usage | perplexity | {' | '.join(changes)} | error |"]
-    table += ["|---|---|---|---|" + "---|" * (len(changes) + 1)]
-    for row in rows:
-        genres = ", ".join(f"*{one}*" for one in row["unseen_genres"]) or "all, seen"
-        agreed = " | ".join(f"{row['agreement'][change]:.0%}" for change in changes)
-        table.append(
-            f"| {row['model_id']} | {genres} | {row['mean']['usage']:.0%} | {row['mean']['perplexity']:.0f} |"
-            f" {agreed} | {row['error_cm']:.1f} cm |"
-        )
-    return [*table, "", source_line(path), ""]
+    found = results("choices")
+    folds = list(found[0]["rank1"])
+    rows = [
+        [str(row["difference"]), *(f"{row['rank1'][fold]:.1%}" for fold in folds), f"{row['mean']:.1%}"]
+        for row in found
+    ]
+    title = "Weight of the change within a patch (rank 1, genres never seen)"
+    return markdown(title, ["weight", *folds, "mean"], rows)
 
 
 def tables() -> str:
-    """All tables, as Markdown."""
-    lines = network_table() + cells_line() + ablations_table() + words_table() + search_table()
-    lines += suite_table("Same genre, the paper's protocol", "aist-genre")
-    lines += suite_table("Same choreography, another dancer", "aist-cross-dancer")
-    for genres in ("LH,PO", "KR,LO", "BR,JB,JS"):
-        title = f"Another dancer, genres never seen: {genres}"
-        lines += suite_table(title, f"aist-cross-dancer-unseen-{genres}")
-    lines += places_table() + strangers_table() + real_table()
-    lines += strangers_among_aist_table() + open_set_table() + choices_table()
+    """All tables and pictures, as Markdown."""
+    lines = [line for suite in SUITES for line in suite_table(suite)]
+    lines += [*scale_parts(), *leave_out_table(), *unseen_table(), *folds_table()]
+    lines += ["![rank distribution](ranks.png) ![confusion between genres](confusion.png)", ""]
+    lines += [*excerpt_table(), "![accuracy against excerpt length](length.png)", ""]
+    lines += [*strength_table(), "![accuracy against strength of change](strength.png)", "", *video_table()]
+    lines += benchmark_table()
+    lines += [*open_set_table(), "![accepted against the E-value](calibration.png)", ""]
+    shown = f"{results('map')[0]['shown']:.0%} of the differences between clips lie in this plane."
+    lines += ["![2-D map of the catalogue](map.png)", "", f"Stage one's likeness as a map: {shown}", ""]
+    measured = (*FILES, "leave-out", "unseen", "excerpt", "excerpt-strength", "video", "open-set", "map")
+    lines += [*map(source_line, measured), "", "## Further figures", ""]
+    lines += network_table() + cells_line() + floor_unseen_table() + ablations_table() + words_table()
+    lines += strangers_table() + real_line() + choices_table()
     return "\n".join(lines)
 
 
