@@ -4,7 +4,7 @@
 # AISTPP is a folder in the public layout. STRANGERS holds motions that it does not have, such as CMU's;
 # VIEWS what a pose estimator saw of rendered clips (make_views.py), other views than the model was
 # trained on. MODEL was trained without GENRES. What is not given, or given as "", is not measured again.
-# Three scripts are apart: network.sh, ablations.sh (trained models), real.py (real clips).
+# Apart are network.sh, folds.sh, ablations.sh (trained models) and real.py (real clips).
 set -eu
 data=$1 strangers=${2:-} views=${3:-} model=${4:-} genres=${5:-}
 if [ -z "$data" ]; then
