@@ -1,11 +1,13 @@
-"""How many fingerprints a second a catalogue takes, and how fast it says what changed.
+"""How many fingerprints a second a catalogue takes and copies, and how fast it says what changed.
 
-    python bench/catalogue.py [--dances 10000] [--batch 2000]
+    python bench/catalogue.py [--dances 10000] [--batch 2000] [--postgresql URL]
 
 Synthetic fingerprints of 100 steps and 14 channels into a SQLite file. `add_many` adds a batch in a
 transaction; its peer, in the same run and on the same disk, is a transaction a dance. `changes` reads
-what one more dance changed; its peer is reading everything anew. Wall-clock time, for the disk is part
-of it. One JSON object a figure.
+what one more dance changed; its peer is reading everything anew. `copy` is `dancematch copy`, reading
+back and comparing included, to and from the empty database `URL` too; its peer inserts the same rows,
+read beforehand, with SQLAlchemy's `executemany`, and compares nothing. Wall-clock time, for the disk is
+part of it; beside it the processor time of this process. One JSON object a figure.
 """
 
 import argparse
@@ -15,7 +17,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy as sa
 
+from dancematch.catalogue.copying import BATCH, Copied, copy_catalogue
+from dancematch.catalogue.database import WRITE
+from dancematch.catalogue.schema import tracks
+from dancematch.catalogue.stats import stats_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.types import Fingerprint
 
@@ -71,16 +78,69 @@ def following(store: Store, seed: int) -> dict:
     }
 
 
+def copying(source: Store, where: str, way: str, dances: int) -> dict:
+    began = time.process_time()
+    told: list[Copied] = []
+    elapsed = seconds_of(lambda: told.extend(copy_catalogue(source, where)))
+    busy = time.process_time() - began
+    if dances != sum(some.verified for some in told):
+        raise SystemExit("not all that was copied is what it was")
+    peer = plainly(source, where)
+    return {
+        "bench": "catalogue copy",
+        "way": way,
+        "fingerprints": dances,
+        "a_second": round(dances / elapsed),
+        "a_second_of_processor_time": round(dances / busy),
+        "peer_executemany_a_second": round(dances / peer),
+        "times_of_peer": round(peer / elapsed, 2),
+    }
+
+
+def plainly(source: Store, where: str) -> float:
+    """Seconds for the same tracks as they are usually inserted, into a table of the same kind beside."""
+    beside = tracks.to_metadata(sa.MetaData(), name="peer")
+    beside.constraints -= {one for one in beside.constraints if isinstance(one, sa.ForeignKeyConstraint)}
+    beside.indexes.clear()
+    with source.transaction() as connection:
+        rows = [dict(row) for row in connection.execute(sa.select(tracks)).mappings()]
+    store = Store(where, source.model_id)
+    with store.transaction(WRITE) as connection:
+        beside.create(connection)
+
+    def insert() -> None:
+        for first in range(0, len(rows), BATCH):
+            with store.transaction(WRITE) as connection:
+                connection.execute(sa.insert(beside), rows[first : first + BATCH])
+
+    elapsed = seconds_of(insert)
+    with store.transaction(WRITE) as connection:
+        beside.drop(connection)
+    store.close()
+    return elapsed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dances", type=int, default=10_000)
     parser.add_argument("--batch", type=int, default=2_000)
+    parser.add_argument("--postgresql", metavar="URL", help="an empty database")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "dances.db", "bench")
         print(json.dumps(adding(store, options.dances, options.batch, options.seed)), flush=True)
         print(json.dumps(following(store, options.seed)), flush=True)
+        count = stats_of(store).dancers
+        copied = copying(store, str(Path(folder) / "copy.db"), "SQLite to SQLite", count)
+        print(json.dumps(copied), flush=True)
+        if options.postgresql:
+            copied = copying(store, options.postgresql, "SQLite to PostgreSQL", count)
+            print(json.dumps(copied), flush=True)
+            server = Store(options.postgresql, "bench", create=False)
+            copied = copying(server, str(Path(folder) / "back.db"), "PostgreSQL to SQLite", count)
+            print(json.dumps(copied), flush=True)
+            server.close()
         store.close()
 
 

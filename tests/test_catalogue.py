@@ -2,13 +2,16 @@ import os
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dance_samples import MODEL, dance, random_words, toy_codebook
+from dancematch.catalogue.records import require_name
 from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.verify import problems_of
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -22,6 +25,7 @@ from dancematch.index.engine import Engine, Query
 from dancematch.motion import FPS
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion
+from databases import run_sql
 
 STEPS = 400  # words a dance: with the skeletons enough to fill several pages of the file
 
@@ -32,8 +36,8 @@ def path(tmp_path) -> Path:
 
 
 @pytest.fixture
-def store(path):
-    opened = Store(path, MODEL)
+def store(address):
+    opened = Store(address, MODEL)
     yield opened
     opened.close()
 
@@ -100,10 +104,10 @@ def test_what_is_added_comes_back(store):
     )
 
 
-def test_it_is_still_there_the_next_day(path, store):
+def test_it_is_still_there_the_next_day(address, store):
     put(store, "thriller")
     store.close()
-    again = Store(path, MODEL, create=False)
+    again = Store(address, MODEL, create=False)
 
     assert ["thriller"] == names(again)
     assert "thriller" == again.find_content("hash of thriller")
@@ -157,10 +161,17 @@ def test_dances_are_listed_by_name(store):
     assert ["macarena", "waltz", "Ägypten"] == names(store)
 
 
-@pytest.mark.parametrize("changes", [{}, {"content_hash": "another"}])
-def test_a_name_is_given_once(store, changes):
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({}, "already has this very content as 'thriller'"),
+        ({"content_hash": "another"}, "already has a dance named 'thriller', of other content"),
+    ],
+)
+def test_a_name_is_given_once(store, changes, complaint):
+    """A refusal says whether it is the name or the content that is known."""
     put(store, "thriller", seed=1)
-    with pytest.raises(DanceExistsError, match="already has a dance named 'thriller'"):
+    with pytest.raises(DanceExistsError, match=complaint):
         put(store, "thriller", seed=2, **changes)
 
     assert ["thriller"] == names(store)
@@ -168,8 +179,9 @@ def test_a_name_is_given_once(store, changes):
 
 
 def test_a_content_is_kept_once(store):
+    """Under another name too, and the name that it has is told."""
     put(store, "thriller", content_hash="same")
-    with pytest.raises(DanceExistsError, match="this very content"):
+    with pytest.raises(DanceExistsError, match="this very content as 'thriller'; 'other' was not added"):
         put(store, "other", content_hash="same")
 
 
@@ -180,8 +192,9 @@ def test_a_dance_without_a_dancer_is_refused(store):
     assert not store.has("nobody")
 
 
-def test_removing_really_deletes(path, store):
+def test_removing_really_deletes(path):
     """No byte of a removed dance's words or skeletons is left in the file or in the log beside it."""
+    store = Store(path, MODEL)
     secret = put(store, "secret", seed=7).words.astype("<u2").tobytes()
     skeleton = dance(1).joints.astype("<f2").tobytes()
     store.add(Dance("b", "b", "b", 1.0), [StoredTrack(random_words(4, 1), dance(1))])
@@ -215,7 +228,7 @@ def test_removing_the_unknown_is_an_error(store):
         store.remove("polka")
 
 
-def test_the_generation_counts_changes_and_nothing_else(path, store):
+def test_the_generation_counts_changes_and_nothing_else(address, store):
     seen = [store.generation]
     put(store, "a")
     seen.append(store.generation)
@@ -226,16 +239,18 @@ def test_the_generation_counts_changes_and_nothing_else(path, store):
     store.dances()
     seen.append(store.generation)
     store.remove("a")
-    seen.append(Store(path, MODEL).generation)
+    again = Store(address, MODEL)
+    seen.append(again.generation)
+    again.close()
 
     assert [0, 1, 1, 2] == seen
 
 
-def test_words_of_another_model_are_refused(path, store):
+def test_words_of_another_model_are_refused(address, store):
     with pytest.raises(ModelMismatchError, match="words of the model toy only"):
         store.add(Dance("x", "x", "x", 1.0), [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))])
     with pytest.raises(ModelMismatchError, match="holds words of the model toy, not of new"):
-        Store(path, "new")
+        Store(address, "new")
 
 
 def one_sentence(error: DanceMatchError) -> bool:
@@ -271,17 +286,16 @@ def cut_short(path: Path) -> None:
     [
         (garbage, "is not a catalogue, or it is damaged"),
         (foreign, "is a database, but not a dancematch catalogue"),
-        (newer, "has catalogue version 99, this dancematch reads up to 2; upgrade dancematch"),
+        (newer, "has catalogue version 99, this dancematch reads up to 3; upgrade dancematch"),
         (cut_short, "damaged"),
-        (Path.mkdir, "cannot be used"),
+        (Path.mkdir, "is a folder, not a catalogue; name a file in it, such as .*dances.db.dances.db"),
+        (os.mkfifo, "is neither a catalogue nor any other file; choose another name"),
     ],
 )
 @pytest.mark.parametrize("create", [True, False])
 def test_what_is_no_catalogue_is_refused_and_left_alone(path, make, complaint, create):
     make(path)
     before = path.read_bytes() if path.is_file() else b""
-    if make is Path.mkdir and not create:
-        complaint = "there is no catalogue"
     with pytest.raises(CatalogueError, match=complaint) as caught:
         Store(path, MODEL, create=create).dances()
 
@@ -291,9 +305,9 @@ def test_what_is_no_catalogue_is_refused_and_left_alone(path, make, complaint, c
 
 
 def test_a_file_that_somebody_began_is_completed_by_adding_only(path):
-    """A kill in the first moment leaves an empty file: adding goes on with it, searching finds none."""
+    """A kill in the first moment leaves an empty file: adding goes on with it, searching says what it is."""
     path.touch()
-    with pytest.raises(CatalogueError, match="there is no catalogue at"):
+    with pytest.raises(CatalogueError, match="is an empty file, no catalogue yet; 'dancematch add' makes it"):
         Store(path, MODEL, create=False)
     assert b"" == path.read_bytes()
 
@@ -365,34 +379,33 @@ def test_passwords_are_not_told():
         ("fps", 0, "motions"),
     ],
 )
-def test_damaged_rows_are_named(path, store, column, value, read):
+def test_damaged_rows_are_named(address, store, column, value, read):
     store.add(Dance("thriller", "x", "x", 1.0), [StoredTrack(random_words(4, 0), dance(1))])
-    with sqlite3.connect(path) as connection:
-        connection.execute(f"UPDATE tracks SET {column} = ?", (value,))  # noqa: S608  (our own names)
-    connection.close()
+    told = f"X'{value.hex()}'" if isinstance(value, bytes) else value
+    run_sql(address, f"UPDATE tracks SET {column} = {told}")  # noqa: S608  (our own names)
     with pytest.raises(CatalogueError, match="of 'thriller' are damaged"):
         store.fingerprints() if read == "fingerprints" else store.motions("thriller")
 
 
-def test_two_processes_may_add_at_once(path):
+def test_two_processes_may_add_at_once(address):
     """Both start from nothing, and every dance of both is there in the end."""
-    adders = [run(ADD_MANY, str(path), prefix, "25") for prefix in "ab"]
+    adders = [run(ADD_MANY, str(address), prefix, "25") for prefix in "ab"]
     for adder in adders:
         _, complaints = adder.communicate(timeout=60)
         assert (0, "") == (adder.returncode, complaints)
-    store = Store(path, MODEL, create=False)
+    store = Store(address, MODEL, create=False)
 
     assert sorted(f"{prefix}{number}" for prefix in "ab" for number in range(25)) == names(store)
     assert 50 == store.generation
     store.close()
 
 
-def test_readers_go_on_while_somebody_writes(path, store):
+def test_readers_go_on_while_somebody_writes(address, store):
     """A writer in the middle of its work keeps nobody from opening and reading what was there before."""
     put(store, "before")
     with store.transaction("BEGIN IMMEDIATE") as writing:
         writing.exec_driver_sql("UPDATE dances SET label = 'half done'")
-        reader = Store(path, MODEL, create=False)
+        reader = Store(address, MODEL, create=False)
         (known,) = reader.dances()
         assert ("before", None) == (known.dance_id, known.label)
         assert 1 == len(reader.fingerprints())
@@ -400,23 +413,22 @@ def test_readers_go_on_while_somebody_writes(path, store):
     reader.close()
 
 
-def test_a_killed_process_loses_nothing_it_had_acknowledged(path):
+def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
     """Kill -9 in the middle of adding: all acknowledged dances are there and found, at most one more."""
-    adder = run(ADD_MANY, str(path), "d", "100000")
+    adder = run(ADD_MANY, str(address), "d", "100000")
     assert adder.stdout is not None
     told = [adder.stdout.readline().strip() for _ in range(20)]
     adder.kill()
-    told += adder.communicate()[0].split()
-    store = Store(path, MODEL, create=False)
+    told += adder.stdout.read().split()  # not communicate(): it knows nothing of lines read ahead
+    adder.communicate()
+    store = Store(address, MODEL, create=False)
     found = store.fingerprints()
     wanted = random_words(STEPS, 7)
 
     assert len(told) <= len(found) <= len(told) + 1
     assert set(told) <= set(names(store))
     assert store.generation == len(found)
-    with sqlite3.connect(path) as connection:
-        assert ("ok",) == connection.execute("PRAGMA integrity_check").fetchone()
-    connection.close()
+    assert [] == list(problems_of(store))
     matches = Engine(toy_codebook(), found).search([Query(wanted.stretch(20, 60))], limit=1)
     assert ["d7"] == [match.dance_id for match in matches]
     put(store, "and on")
@@ -462,6 +474,78 @@ def test_a_catalogue_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
     store = Store(path, MODEL, create=False)
 
     assert ["a"] == [dance.dance_id for dance in store.dances()]
-    with pytest.raises(CatalogueError, match="readonly"):
+    with pytest.raises(CatalogueError, match="can only be read: the file, or the folder") as caught:
         store.remove("a")
+    assert one_sentence(caught.value)
     store.close()
+
+
+def test_a_catalogue_that_is_made_lazily_is_made_by_the_first_change(path):
+    """Whoever only asks, or fails before there is anything to keep, leaves no file."""
+    lazy = Store(path, MODEL, lazily=True)
+    assert ([], False, None) == (names(lazy), lazy.has("a"), lazy.find_content("x"))
+    with pytest.raises(InputError, match="it has no dancer"):
+        lazy.add(Dance("nobody", "x", "x", 1.0), [])
+    assert [] == list(path.parent.iterdir())
+    named = lazy.identity
+    put(lazy, "thriller")
+
+    assert (["thriller"], 1, named) == (names(lazy), lazy.generation, lazy.identity)
+    lazy.close()
+    again = Store(path, MODEL, create=False)
+    assert ["thriller"] == names(again)
+    again.close()
+
+
+def test_threads_may_read_while_a_catalogue_comes_into_being(path):
+    """Each sees nothing or the first dance, and no half-made tables."""
+    lazy = Store(path, MODEL, lazily=True)
+    with ThreadPoolExecutor(8) as threads:
+        readings = [threads.submit(names, lazy) for _ in range(40)]
+        writing = threads.submit(put, lazy, "thriller")
+        readings += [threads.submit(names, lazy) for _ in range(200)]
+        seen = [tuple(reading.result()) for reading in readings]
+        writing.result()
+
+    assert {(), ("thriller",)} >= set(seen)
+    assert ["thriller"] == names(lazy)
+    lazy.close()
+
+
+def test_a_catalogue_that_somebody_else_makes_meanwhile_is_seen(path):
+    """Two begin with nothing, lazily: the second goes on with what the first has made."""
+    first, second = Store(path, MODEL, lazily=True), Store(path, MODEL, lazily=True)
+    assert [] == names(second)
+    put(first, "thriller")
+
+    assert ["thriller"] == names(second)
+    put(second, "polka")
+    assert ["polka", "thriller"] == names(first)
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [("{}/missing/dances.db", "there is no folder .*missing$"), ("/proc/dances.db", "cannot be made")],
+)
+def test_a_place_where_nothing_can_be_made_is_an_error_before_the_work(tmp_path, where, complaint):
+    """Not only when the first dance is to be kept, hours later."""
+    with pytest.raises(CatalogueError, match=complaint) as caught:
+        Store(where.format(tmp_path), MODEL, lazily=True)
+
+    assert one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\t", "a\nb", "bell\x07", "break\u2028", "half\ud800"])
+def test_a_name_that_nobody_could_type_is_refused(name):
+    with pytest.raises(InputError, match="give another id") as caught:
+        require_name(name)
+
+    assert one_sentence(caught.value)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["Thriller (1983)", "Ägypten", "踊り", "a b", "💃🏽"])
+def test_a_name_may_be_any_text(name):
+    require_name(name)

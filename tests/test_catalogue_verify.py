@@ -1,5 +1,4 @@
 import json
-import sqlite3
 import sys
 from pathlib import Path
 
@@ -14,12 +13,16 @@ from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.cli import main
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.types import Span
+from databases import PASSWORD, fetch, run_sql
 
 
 @pytest.fixture
-def path(tmp_path) -> Path:
+def path(address) -> str:
     """Three dances of four dancers."""
-    path = tmp_path / "dances.db"
+    return filled(address)
+
+
+def filled(path: str) -> str:
     store = Store(path, MODEL)
     store.add(
         Dance("duet", "a", "a", 20.0, "Halloween", "pop"),
@@ -51,15 +54,7 @@ def run(monkeypatch, capsys):
     return run
 
 
-def damage(path: Path, *statements: str) -> None:
-    connection = sqlite3.connect(path)
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
-
-
-def problems(path: Path) -> list[Problem]:
+def problems(path: str) -> list[Problem]:
     store = Store(path, None)
     try:
         return list(problems_of(store))
@@ -79,11 +74,11 @@ def test_stats_count_everything(path):
         found.words,
         found.exclusions,
     )
-    assert (MODEL, 2, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
+    assert (MODEL, 3, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
     assert {"pop": 2, "": 1} == found.by_bank
     assert {"": 1, "Halloween": 1, "folk": 1} == found.by_label
     assert found.bytes_on_disk is not None
-    assert found.bytes_on_disk >= path.stat().st_size
+    assert found.bytes_on_disk > sum(len(blob_of(path, key, "words")) for key in range(1, 5))
     store.close()
 
 
@@ -124,15 +119,16 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ),
         ("UPDATE tracks SET fps = -1 WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
         ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
-        (
-            "UPDATE tracks SET vocabulary = 9 WHERE key = 4",
-            "waltz",
-            "2 channels of 9 words, others have 2 of 8",
-        ),
+        ("UPDATE tracks SET vocabulary = 9 WHERE key = 1", "duet", "they are not those that were added"),
+        ("UPDATE tracks SET start = start + 1 WHERE key = 1", "duet", "they are not those that were added"),
+        ("UPDATE tracks SET words_checksum = NULL WHERE key = 4", "waltz", "not those that were added"),
+        ("UPDATE tracks SET fps = 29 WHERE key = 1", "duet", "the skeletons are damaged: they are not those"),
+        ("UPDATE tracks SET joints = NULL WHERE key = 1", "duet", "the skeletons are damaged: they are not"),
+        ("DELETE FROM states WHERE generation = 4", None, "generation 4, the latest, has no token"),
+        ("INSERT INTO states VALUES (99, 'x')", None, "1 row(s) of states are of a later generation than 4"),
         ("UPDATE tracks SET period_seconds = -1 WHERE key = 1", "duet", "dancer 1: the period is -1.0 s"),
         ("UPDATE tracks SET period_strength = NULL WHERE key = 1", "duet", "of strength None"),
         ("UPDATE tracks SET dancer = 0 WHERE key = 1", "duet", "dancers are counted from 1"),
-        ("UPDATE tracks SET dancer = 'first' WHERE key = 1", None, "not of its column's kind"),
         (
             "UPDATE tracks SET generation = 99 WHERE key = 1",
             None,
@@ -153,15 +149,68 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
 )
 def test_every_damage_is_found_and_named(path, statement, dance_id, problem):
     """One damage, one problem: neither silence nor a flood."""
-    damage(path, statement)
+    run_sql(path, statement)
     (found,) = problems(path)
 
     assert dance_id == found.dance_id
     assert problem in found.problem
 
 
-def test_a_damaged_file_is_found(path):
+def test_a_value_of_another_kind_is_found(tmp_path):
+    """SQLite keeps any text where a number should be."""
+    path = filled(str(tmp_path / "dances.db"))
+    run_sql(path, "UPDATE tracks SET dancer = 'first' WHERE key = 1")
+    (found,) = problems(path)
+
+    assert "not of its column's kind" in found.problem
+
+
+def blob_of(path: str, key: int, column: str) -> bytes:
+    ((value,),) = fetch(path, f"SELECT {column} FROM tracks WHERE key = {key}")  # noqa: S608
+    return bytes(value)
+
+
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [("words", "words"), ("visibility", "words"), ("joints", "skeletons"), ("joint_visibility", "skeletons")],
+)
+@pytest.mark.parametrize("place", [0, 6, -2])
+def test_a_flipped_bit_is_found(path, column, what, place):
+    """Where every row still reads well: one word is another, one joint a little elsewhere."""
+    changed = bytearray(blob_of(path, 1, column))
+    changed[place] ^= 1
+    run_sql(path, f"UPDATE tracks SET {column} = X'{changed.hex()}' WHERE key = 1")  # noqa: S608  (our own)
+
+    assert [Problem(f"dancer 1: the {what} are damaged: they are not those that were added", "duet")] == (
+        problems(path)
+    )
+
+
+def test_a_bit_that_the_disk_flipped_is_found(tmp_path):
+    """In the file itself, of which SQLite's own check says that it is whole."""
+    path = Path(filled(str(tmp_path / "dances.db")))
+    content, blob = bytearray(path.read_bytes()), blob_of(path, 3, "words")
+    assert 1 == content.count(blob)
+    content[content.find(blob) + 10] ^= 1
+    path.write_bytes(content)
+
+    assert [Problem("dancer 1: the words are damaged: they are not those that were added", "polka")] == (
+        problems(path)
+    )
+
+
+def test_words_of_several_kinds_are_found(path):
+    """Well kept, but not what one model makes."""
+    store = Store(path, MODEL)
+    store.add(Dance("odd", "d", "d", 5.0), [StoredTrack(random_words(10, 4, vocabulary=9))])
+    store.close()
+
+    assert [Problem("dancer 1: 2 channels of 9 words, others have 2 of 8", "odd")] == problems(path)
+
+
+def test_a_damaged_file_is_found(tmp_path):
     """Bytes changed in the middle of a file, where no row needs to look wrong."""
+    path = Path(filled(str(tmp_path / "dances.db")))
     rng = np.random.default_rng(0)
     content = bytearray(path.read_bytes())
     page = 4096
@@ -187,11 +236,12 @@ def test_the_verb_stats(run, path):
 
 def test_the_verb_verify(run, path):
     """One line a problem on stdout, and exit code 1 if there is any."""
-    assert (0, "", f"{path}: all is well\n") == run("verify", path)
-    damage(path, "UPDATE dances SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE dance = 3")
+    shown = path.replace(PASSWORD, "***")
+    assert (0, "", f"{shown}: all is well\n") == run("verify", path)
+    run_sql(path, "UPDATE dances SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE dance = 3")
     code, out, err = run("verify", path)
 
-    assert (1, f"{path}: 2 problem(s)\n") == (code, err)
+    assert (1, f"{shown}: 2 problem(s)\n") == (code, err)
     assert ["duet: it lasts 0.0 seconds", "waltz: it has no dancer"] == out.splitlines()
     lines = [json.loads(line) for line in run("verify", path, "--json")[1].splitlines()]
     assert {"dance_id": "waltz", "problem": "it has no dancer"} == lines[1]
@@ -203,6 +253,12 @@ def test_the_verb_exclude(run, path):
     assert "1.00 s  2.50 s  bows" == out.splitlines()[1]
     (told,) = run("exclude", path, "waltz", "--json")[1].splitlines()
     assert {"dance_id": "waltz", "start": 1.0, "end": 2.5, "reason": "bows"} == json.loads(told)
+    code, out, err = run("exclude", path, "waltz", "2", "9")
+    assert (0, ["1.00 s  5.00 s  bows"]) == (code, out.splitlines()[1:])
+    assert [
+        "waltz lasts 5.00 s: excluded up to there",
+        "waltz: one with what was excluded before, 1.00 to 5.00 s",
+    ] == err.splitlines()
     assert (0, "", "waltz: 1 stretch(es) may match again\n") == run("exclude", path, "waltz", "--clear")
 
     for arguments, code, complaint in [
@@ -233,7 +289,7 @@ def labelled(tmp_path) -> Path:
     words = shipped().fingerprint(dance(1))
     store = Store(path, shipped().model_id)
     for name, label, bank in [("a", "red", "one"), ("b", "blue", "one"), ("c", "red", None)]:
-        store.add(Dance(name, name, name, 5.0, label, bank), [StoredTrack(words, None, 2.25, 0.8)])
+        store.add(Dance(name, name, name, 9.0, label, bank), [StoredTrack(words, None, 2.25, 0.8)])
     store.close()
     return path
 
@@ -278,6 +334,6 @@ def test_a_catalogue_tells_of_itself_in_python_too(labelled):
         }
         known.remove_many(["a", "b"])
         assert ["c"] == [found.dance_id for found in known.dances()]
-    damage(labelled, "UPDATE dances SET seconds = 0")
+    run_sql(labelled, "UPDATE dances SET seconds = 0")
     with open_catalogue(labelled, create=False) as known:
         assert [Problem("it lasts 0.0 seconds", "c")] == known.verify()

@@ -125,7 +125,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["search", db, tmp_path / "gone.mp4"], "does not exist"),
         (["search", db, folder], "is not a file"),
         (["search", folder / "again.npz", folder / "again.npz"], "is not a catalogue"),
-        (["list", folder / "known"], "there is no catalogue"),
+        (["list", folder / "known"], "is a folder, not a catalogue"),
         (["list", db, "--model", "no-such-model"], "neither a shipped model"),
         (["list", db, "--model", "floor-whole"], "holds words of the model"),
         (["remove", db, "polka"], "has no dance named 'polka'"),
@@ -158,10 +158,10 @@ def test_options_that_contradict_each_other_are_wrong_usage(run, db, tmp_path):
 
 
 def test_the_suites_offered_are_the_suites_there_are():
-    (suite,) = [p for p in eval_command.params if p.name == "suite"]
+    (suite,) = [p for p in eval_command.params if p.name == "suites"]
     layout = next(p for p in train_command.params if p.name == "layout")
 
-    assert list(SUITES) == list(suite.type.choices)
+    assert [*SUITES, "open-set", "benchmark"] == list(suite.type.choices)
     assert list(LAYOUTS) == list(layout.type.choices)
 
 
@@ -313,8 +313,8 @@ def test_eval_measures(run, aist, suite):
     (result,) = answer.objects
 
     assert 0 == answer.code
-    assert (suite, "kmeans", ["BR", "PO"], 0) == tuple(
-        result[name] for name in ("suite", "method", "query_genres", "seed")
+    assert (suite, "kmeans", ["BR", "PO"], [0]) == tuple(
+        result[name] for name in ("suite", "method", "query_genres", "seeds")
     )
     assert 0 < result["chance"] < 1
     assert result["queries"] == (8 if suite == "aist-cross-dancer" else 160)
@@ -325,7 +325,7 @@ def test_eval_measures(run, aist, suite):
 def test_eval_prints_a_table(run, aist):
     answer = run("eval", "aist-cross-dancer", "--data", aist, "--method", "kmeans", "--query-genres", "PO")
 
-    assert answer.out.splitlines()[1].startswith("kmeans  1.000")
+    assert "aist-cross-dancer  kmeans  1.000" in answer.out.splitlines()[1]
     unknown = run("eval", "aist-genre", "--data", aist, "--query-genres", "XX")
     assert "no clip of the genre(s) XX" in unknown.err
 

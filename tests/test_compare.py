@@ -188,6 +188,16 @@ def test_comparing_prints_bones_and_moments(folder):
     assert "The moments that differ most" in answer.out
 
 
+def test_clips_that_do_not_differ_are_said_not_to(folder):
+    """In a sentence, without tables of nothing."""
+    answer = run_main("compare", folder / "teacher.npz", folder / "teacher.npz")
+    first, second = answer.out.splitlines()
+
+    assert (0, "") == (answer.code, answer.err)
+    assert "0 degrees apart on average" in first
+    assert "The two do not differ: every bone by less than 1 degree." == second
+
+
 def test_json_has_a_value_a_moment_for_every_bone(folder):
     (found,) = run_main("compare", folder / "mine.npz", folder / "teacher.npz", "--json").objects
     timeline = found["timeline"]
@@ -249,6 +259,7 @@ def test_the_page_needs_nothing_beside_it(tmp_path):
     [
         (["gone.mp4", "teacher.npz"], "does not exist"),
         (["mine.npz", "Polka", "--catalogue", "dances.db"], "neither a file nor a dance"),
+        (["gone.mp4", "gone.mp4", "-o", "/proc/out.html"], "/proc/out.html cannot be written"),
         (["mine.npz", "teacher.npz", "-o", "out.txt"], "a comparison is a .html, .png, .svg, .pdf file"),
     ],
 )

@@ -104,7 +104,19 @@ def test_a_catalogue_without_labels_teaches_nothing(tmp_path):
     with open_catalogue(tmp_path / "dances.db") as known:
         npz.write(tmp_path / "a.npz", [dance(1)])
         known.add(tmp_path / "a.npz")
-        with pytest.raises(InputError, match="two labels or more"):
+        with pytest.raises(InputError, match=r"two labels or more .* no dance in .*dances.db has a label"):
             learn_weights(known)
         with pytest.raises(InputError, match="magic"):
             learn_weights(known, ["histogram", "magic"])
+
+
+def test_too_few_labels_say_how_to_give_more(tmp_path):
+    """Before any search: how many labels would do, and the command that gives one."""
+    labelled(tmp_path / "dances.db", labels=1, takes=2)
+    with (
+        open_catalogue(tmp_path / "dances.db") as known,
+        pytest.raises(
+            InputError, match=r"1 label\(s\) in .* have as many: .*'dancematch add .* --label NAME'"
+        ),
+    ):
+        learn_weights(known)

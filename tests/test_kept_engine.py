@@ -20,6 +20,7 @@ from dancematch.index.tracks import Known, packed_volume
 from dancematch.pipeline import kept_engine
 from dancematch.pipeline.extract import clips_in
 from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.pose.weights import cache_dir
 from dancematch.types import Span
 
 CROWD = [random_words(30, 900 + n) for n in range(25)]
@@ -45,10 +46,23 @@ def new(number: int) -> tuple[Dance, list[StoredTrack]]:
     return Dance(f"dance {number}", "x", f"hash {number}", 20.0, label=label, bank=f"b{number % 4}"), tracks
 
 
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "dances.db", MODEL)
+def filled(address: object) -> Store:
+    made = Store(str(address), MODEL)
     made.add_many([new(number) for number in range(15)])
+    return made
+
+
+@pytest.fixture
+def store(address):
+    made = filled(address)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def file_store(tmp_path):
+    """In a file, whatever it is that happens to the file."""
+    made = filled(tmp_path / "dances.db")
     yield made
     made.close()
 
@@ -85,7 +99,7 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
     store.exclude("dance 3", Span(1.0, 4.0))
     store.exclude("dance 3", Span(4.6, 5.0))
     one_by_one = {track.key: track for track in store.everything().added}
-    generation, pieces = packed_tracks(store)
+    state, pieces = packed_tracks(store)
     seen = 0
     for piece in pieces:
         volume = packed_volume(piece.words, piece.visibility, piece.lengths, piece.clocks, piece.vocabulary)
@@ -99,13 +113,13 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
             assert (track.fingerprint.start, 0.5) == tuple(volume.clocks[number])
             assert np.isnan(piece.periods[number]) == (track.period_seconds is None)
             seen += 1
-    assert (3, len(one_by_one)) == (generation, seen)
+    assert (3, len(one_by_one)) == (state.generation, seen)
 
 
 def test_an_empty_catalogue_is_read_too(tmp_path):
     with_nothing = Store(tmp_path / "empty.db", MODEL)
 
-    assert (0, []) == (packed_tracks(with_nothing)[0], list(packed_tracks(with_nothing)[1]))
+    assert (0, []) == (packed_tracks(with_nothing)[0].generation, list(packed_tracks(with_nothing)[1]))
     assert [] == found(kept(with_nothing).current())
     with_nothing.close()
 
@@ -115,17 +129,20 @@ def test_an_empty_catalogue_is_read_too(tmp_path):
     ["words = x'0102'", "words = x'010203'", "words = x''", "words = 7", "visibility = x'00'",
      "channels = 1", "start = 'x'", "seconds_per_word = 0", "vocabulary = 3"],
 )  # fmt: skip
-def test_a_damaged_track_is_named(store, damage):
-    connection = sqlite3.connect(store.where)
+def test_a_damaged_track_is_named(file_store, damage):
+    connection = sqlite3.connect(file_store.where)
     connection.execute(f"UPDATE tracks SET {damage} WHERE dance = 5")  # noqa: S608  (our own words)
     connection.commit()
     connection.close()
 
     with pytest.raises(CatalogueError, match=r"'dance 4' are damaged|several kinds"):
-        list(packed_tracks(store)[1])
+        list(packed_tracks(file_store)[1])
 
 
 def cache_of(store: Store) -> Path:
+    """Beside a file; in the user's folder for a server."""
+    if "://" in store.where:
+        return cache_dir() / "engines" / store.identity
     return Path(store.where + ".cache")
 
 
@@ -174,10 +191,10 @@ def test_a_changed_dance_is_no_reason_to_throw_the_cache_away(store, monkeypatch
     assert cache_of(store).is_dir()
 
 
-def test_nothing_in_a_cache_is_taken_for_a_clip(store):
+def test_nothing_in_a_cache_is_taken_for_a_clip(file_store):
     """The catalogue may lie among the clips, which are then all added by the name of their folder."""
-    kept(store).current()
-    clip = Path(store.where).with_name("clip.mp4")
+    kept(file_store).current()
+    clip = Path(file_store.where).with_name("clip.mp4")
     clip.touch()
 
     assert [clip] == clips_in([clip.parent])
@@ -192,11 +209,11 @@ def test_a_small_catalogue_keeps_nothing(tmp_path):
     assert ["few.db"] == [path.name for path in tmp_path.iterdir() if path.name.startswith("few")]
 
 
-def test_the_cache_of_a_deleted_catalogue_is_not_taken_for_its_successors(store, tmp_path):
+def test_the_cache_of_a_deleted_catalogue_is_not_taken_for_its_successors(file_store, tmp_path):
     """The same path, generation and number of tracks, but other dances."""
-    kept(store).current()
-    aside = shutil.copytree(cache_of(store), tmp_path / "aside")
-    store.close()
+    kept(file_store).current()
+    aside = shutil.copytree(cache_of(file_store), tmp_path / "aside")
+    file_store.close()
     for path in tmp_path.glob("dances.db*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     other = Store(tmp_path / "dances.db", MODEL)
@@ -205,6 +222,41 @@ def test_the_cache_of_a_deleted_catalogue_is_not_taken_for_its_successors(store,
 
     assert expected(other) == found(kept(other).current())
     other.close()
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_cache_of_what_came_after_a_backup_is_not_taken_for_the_restored_catalogues(
+    file_store, tmp_path, more
+):
+    """Put back, the backup counts on by the same numbers, as far as the cache or further: other dances."""
+    file_store.close()
+    shutil.copy(file_store.where, tmp_path / "backup.db")
+    later = Store(file_store.where, MODEL)
+    later.add_many([new(number) for number in range(20, 23)])
+    kept(later).current()
+    assert cache_of(later).is_dir()
+    later.close()
+    shutil.copy(tmp_path / "backup.db", file_store.where)
+    restored = Store(file_store.where, MODEL)
+    for number in range(1 + more):
+        restored.add_many([new(30 + 3 * number + each) for each in range(3)])
+
+    assert expected(restored) == found(kept(restored).current())
+    assert expected(restored) == found(kept(restored).current())  # and what is kept now is its own
+    restored.close()
+
+
+def test_another_past_is_noticed_by_an_engine_at_work_too(file_store):
+    """The same generation, but not the state that the engine was made of."""
+    working = kept(file_store)
+    before = working.current()
+    assert before is working.current()
+    with file_store.transaction("BEGIN IMMEDIATE") as connection:
+        connection.exec_driver_sql("UPDATE states SET token = 'another past'")
+        connection.exec_driver_sql("UPDATE dances SET dance_id = 'from another past' WHERE key = 1")
+
+    assert "from another past" in dict(found(working.current()))
+    assert before is not working.current()
 
 
 def test_a_cache_that_is_too_old_or_from_the_future_is_not_used(store, monkeypatch):
@@ -230,12 +282,12 @@ def expected_count(store: Store) -> int:
     return len(store.everything().added)
 
 
-def test_a_folder_that_cannot_be_written_is_replaced_by_the_users_own(store, tmp_path):
-    cache_of(store).write_text("somebody's file is in the way")
-    kept(store).current()
+def test_a_folder_that_cannot_be_written_is_replaced_by_the_users_own(file_store, tmp_path):
+    cache_of(file_store).write_text("somebody's file is in the way")
+    kept(file_store).current()
 
-    assert [store.identity] == [path.name for path in (tmp_path / "user" / "engines").iterdir()]
-    assert "somebody's file is in the way" == cache_of(store).read_text()
+    assert [file_store.identity] == [path.name for path in (tmp_path / "user" / "engines").iterdir()]
+    assert "somebody's file is in the way" == cache_of(file_store).read_text()
 
 
 def test_nobody_waits_for_the_cache(store, monkeypatch):
@@ -256,7 +308,7 @@ def test_nobody_waits_for_the_cache(store, monkeypatch):
     assert not cache_of(store).exists()
 
 
-def test_nowhere_to_keep_it_is_no_reason_to_fail(store, monkeypatch):
+def test_nowhere_to_keep_it_is_no_reason_to_fail(file_store, monkeypatch):
     tried = []
 
     def full(*_: object) -> None:
@@ -264,11 +316,11 @@ def test_nowhere_to_keep_it_is_no_reason_to_fail(store, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Engine, "save", full)
-    opened = kept(store)
+    opened = kept(file_store)
 
-    assert expected(store) == found(opened.current())
-    store.add_many([new(number) for number in range(20, 40)])
-    assert expected(store) == found(opened.current())
+    assert expected(file_store) == found(opened.current())
+    file_store.add_many([new(number) for number in range(20, 40)])
+    assert expected(file_store) == found(opened.current())
     assert 2 == len(tried)  # either place once, and then never again
 
 
@@ -278,15 +330,3 @@ def test_a_damaged_cache_is_made_anew(store):
 
     assert expected(store) == found(kept(store).current())
     assert b"nonsense" != (cache_of(store) / "engine-facts.npy").read_bytes()
-
-
-def test_every_catalogue_has_a_name_of_its_own(store, tmp_path):
-    """An older one, made before there were names, gets one that stays."""
-    connection = sqlite3.connect(store.where)
-    connection.execute("DELETE FROM facts WHERE name = 'identity'")
-    connection.commit()
-    connection.close()
-    other = Store(tmp_path / "other.db", MODEL)
-
-    assert store.identity == store.identity != other.identity
-    other.close()

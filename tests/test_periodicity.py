@@ -47,7 +47,9 @@ def test_matches_are_counted_over_the_words_that_a_lag_has(seed, length):
     """Unbiased: a lag's share is of its own pairs, so a perfect loop has 1 at its period always."""
     found = autocorrelation(random_words(length, seed))
     rows = random_words(length, seed).words
-    expected = [(rows[: length - lag] == rows[lag:]).mean() for lag in range(min(length // 2 + 2, length))]
+    expected = [
+        (rows[: length - lag] == rows[lag:]).mean() for lag in range(min(2 * length // 3 + 3, length))
+    ]
 
     assert pytest.approx(expected) == found.tolist()
 
@@ -63,6 +65,53 @@ def test_a_loop_is_found_with_its_period(seed, length, times):
         assert pytest.approx(length * SECONDS_PER_WORD, abs=0.5 * SECONDS_PER_WORD) == found.seconds
         assert pytest.approx(1.0) == found.strength
         assert times // 2 <= found.peaks
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1000), st.integers(5, 15))
+def test_three_times_is_a_period_too(seed, length):
+    """The first return lies within half the dance, the second at twice its lag, beyond it."""
+    dance = loop(length, 3, seed)
+
+    for codebook in (None, BOOK):
+        found = period_of(dance, codebook)
+        assert found is not None
+        assert pytest.approx(length * SECONDS_PER_WORD, abs=0.5 * SECONDS_PER_WORD) == found.seconds
+        assert 2 == found.peaks
+
+
+def sampled_loop(period: float, times: int, seed: int) -> Fingerprint:
+    """A dance that goes round in so many words, not necessarily a whole number: each moment has its word."""
+    rng = np.random.default_rng(seed)
+    held = 3.0  # words that a pose lasts: neighbours agree, as in a dance
+    steps = np.arange(int(period * times))
+    channels = [
+        rng.permutation(64)[np.floor(((steps + phase) % period) / held).astype(int)]
+        for phase in rng.uniform(0, period, size=8)
+    ]
+    return words(np.stack(channels, axis=1), vocabulary=64)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1000), st.integers(10, 20), st.sampled_from([0.25, 0.4, 0.5, 0.6, 0.75]))
+def test_a_period_between_two_words_is_not_doubled(seed, whole, part):
+    """Its double, nearer to a whole number of words, has the higher peak; the period is still the first."""
+    period = whole + part
+    found = period_of(sampled_loop(period, 6, seed))
+
+    assert pytest.approx(period * SECONDS_PER_WORD, abs=0.2 * SECONDS_PER_WORD) == found.seconds
+
+
+@pytest.mark.parametrize("bpm", [97, 104, 117, 126, 131])
+@pytest.mark.parametrize("times", [3, 4, 8])
+def test_a_danced_period_is_one_round_or_an_even_part_of_it(bpm, times):
+    """From joints on, whatever the tempo and however often: never two rounds or three."""
+    move = choreography(3, eight_counts=1, bpm=bpm).moves[:1]
+    dance = perform(Choreography("loop", move * times, bpm))
+    found = period_of(shipped().fingerprint(dance), shipped().codebook)
+    rounds = found.seconds / (dance.seconds / times)
+
+    assert min(abs(rounds - 1), abs(rounds - 0.5)) < 0.02
 
 
 def test_slips_weaken_a_period_but_do_not_hide_it():

@@ -116,6 +116,18 @@ def test_deleted_entries_are_found_no_more_and_the_others_keep_their_numbers(see
     assert 10 == index.search(query, 1).entries[0]
 
 
+def test_who_was_deleted_changes_nothing_about_what_is_rare():
+    """The votes are those of an index that never had the others, weight for weight."""
+    known = [random_words(25, seed, vocabulary=3) for seed in range(10)]
+    thinned, query = indexed(*known), random_words(20, 77, vocabulary=3)
+    thinned.delete([0, 3, 4])
+    fresh = indexed(*(known[number] for number in (1, 2, 5, 6, 7, 8, 9)))
+    expected, found = fresh.search(query, 7), thinned.search(query, 7)
+
+    assert expected.scores.tolist() == found.scores.tolist()
+    assert expected.offsets.tolist() == found.offsets.tolist()
+
+
 def test_searches_go_on_while_dances_are_added():
     """A reader sees what stood when it began: the first dance is found however much is merged meanwhile."""
     dances = [random_words(40, seed, vocabulary=64) for seed in range(400)]

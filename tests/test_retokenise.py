@@ -15,7 +15,8 @@ from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
 from dancematch.cli import dancematch
 from dancematch.errors import CatalogueError, ModelMismatchError
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.retokenise import Retokenised, retokenise
+from dancematch.pipeline.retokenise import Retokenised, retokenise, retokenise_into
+from dancematch.types import Span
 
 KNOWN = 6
 
@@ -279,3 +280,46 @@ def test_the_command_refuses_to_lose_dances(path, own):
     assert isinstance(done.exception, CatalogueError)
     assert "--drop-missing" in str(done.exception)
     assert OLD == vocabularies(path)
+
+
+def test_new_words_in_another_catalogue_leave_the_old_ones_at_work(path, own, new_address):
+    """A run that is repeated brings along what has come since; labels and exclusions go along."""
+    target = new_address()
+    old = Store(path, None)
+    old.exclude("dance1", Span(0, 1), "walks on")
+    first = retokenise_into(path, target, small_model())
+    write_dance(path.parent / "late.npz", 9)
+    with open_catalogue(path) as known:
+        known.add(path.parent / "late.npz")
+        again = retokenise_into(path, target, small_model())
+        assert "dance3" == known.search(dance(3), max_evalue=None)[0].dance_id
+
+    assert Retokenised(shipped().model_id, small_model().model_id, KNOWN) == first
+    assert KNOWN + 1 == again.dances
+    assert OLD == vocabularies(path)
+    with open_catalogue(target, model=own, create=False) as new:
+        assert "dance3" == new.search(dance(3), max_evalue=None)[0].dance_id
+        assert old.exclusions() == new.exclusions()
+        assert [] == new.verify()
+        said = {found.dance_id: (found.label, found.content_hash, found.added) for found in new.dances()}
+    assert said == {d.dance_id: (d.label, d.content_hash, d.added) for d in old.dances()}
+    old.close()
+
+
+def test_what_cannot_come_along_is_named_at_the_end(path, tmp_path):
+    """All others are in the new catalogue by then."""
+    add_without_skeletons(path, "ghost")
+    with pytest.raises(CatalogueError, match=r"\(ghost\); all others are in the new catalogue"):
+        retokenise_into(path, tmp_path / "new.db", small_model())
+
+    assert NEW == vocabularies(tmp_path / "new.db")
+    assert ("ghost",) == retokenise_into(path, tmp_path / "new.db", small_model(), drop_missing=True).dropped
+
+
+def test_the_command_writes_into_another_catalogue(path, own, tmp_path):
+    target = tmp_path / "new.db"
+    done = CliRunner().invoke(dancematch, ["retokenise", str(path), "--model", str(own), "--to", str(target)])
+
+    assert 0 == done.exit_code, done.exception
+    assert f"{target}: has the {KNOWN} dance(s) in words of {small_model().model_id}" in done.output
+    assert (OLD, NEW) == (vocabularies(path), vocabularies(target))

@@ -1,3 +1,4 @@
+import inspect
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from cli_samples import run_main
 from dance_samples import dance, shipped, write_dance
 from dancematch import formats
+from dancematch.index import explain as explain_module
 from dancematch.index.engine import Query
 from dancematch.index.explain import SAID, explain
 from dancematch.index.settings import DEFAULT, SETTINGS
@@ -75,10 +77,23 @@ def test_a_search_may_be_about_some_dances_only(db, folder, options, expected):
 
 
 def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):
-    answer = run_main("search", db, folder / "again.npz", "--bank", "garage")
+    for options in ([], ["--json"]):
+        answer = run_main(
+            "search", db, folder / "again.npz", "--bank", "stage", "--label", "studio days", *options
+        )
 
-    assert (3, "") == (answer.code, answer.out)
-    assert "has no dance of that label, bank or kind" in answer.err
+        assert (3, "") == (answer.code, answer.out)
+        assert "has no dance of that label, bank and kind" in answer.err
+
+
+@pytest.mark.parametrize("what", ["label", "bank"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_label_or_bank_that_no_dance_has_is_an_error_before_the_work(db, tmp_path, what, options):
+    """A name misspelt is no answer about the clip, which is not even looked at."""
+    answer = run_main("search", db, tmp_path / "gone.mp4", f"--{what}", "garage", *options)
+
+    assert (1, "") == (answer.code, answer.out)
+    assert f"no dance in {db} has the {what} 'garage'; 'dancematch stats' names all" == answer.complaint
 
 
 def test_weights_come_from_a_preset_or_a_file(db, folder, tmp_path):
@@ -167,6 +182,17 @@ def test_the_words_named_are_where_they_are_said(db):
     assert [p for group in why.passages for p in group if p == match.passages[0]]
 
 
+def test_an_explanation_goes_by_what_the_search_goes_by(db):
+    """The engine's own words and their worth, through its door: nothing private of it is read."""
+    with open_catalogue(db, create=False) as known:
+        library, rarity, codebook = known.engine().insight()
+
+    assert {"loop", "dance3"} <= set(library.entries.names)
+    assert shipped().codebook.model_id == codebook.model_id
+    assert (len(codebook.channels), codebook.vocabulary) == rarity.usual.shape
+    assert "engine._" not in inspect.getsource(explain_module)
+
+
 @pytest.mark.parametrize("clip", ["again", "mirrored", "faster"])
 def test_a_match_is_drawn(db, folder, tmp_path, clip):
     target = tmp_path / "why.png"
@@ -202,6 +228,13 @@ def test_a_picture_of_another_kind_is_refused_before_the_work(db, tmp_path):
     assert "pictures are .png, .svg, .pdf files" in answer.err
 
 
+def test_a_folder_that_takes_no_file_is_told_before_the_work(db, tmp_path):
+    answer = run_main("search", db, tmp_path / "gone.mp4", "--plot", "/proc/why.png")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "/proc/why.png cannot be written: " in answer.complaint
+
+
 def test_without_matplotlib_the_extra_is_named(db, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     answer = run_main("search", db, tmp_path / "gone.mp4", "--plot", tmp_path / "why.png")
@@ -219,6 +252,18 @@ def test_words_are_searched_for_like_the_clip_they_are_of(db, folder):
     assert ("dance2", True) == (first["dance_id"], first["mirrored"])
     assert 1 == len(answer.err.splitlines())
     assert "holds words alone" in answer.err
+
+
+@pytest.mark.parametrize("clip", ["words.npz", "again.npz", "mirrored.npz"])
+def test_python_takes_the_clips_that_the_command_line_takes(db, folder, clip):
+    """Files of words among them, with the same matches."""
+    answer = run_main("search", db, folder / clip, "--json")
+    with open_catalogue(db, create=False) as known:
+        found = known.search(folder / clip)
+
+    assert [(line["dance_id"], line["score"], line["mirrored"]) for line in answer.objects] == [
+        (match.dance_id, match.score, match.mirrored) for match in found
+    ]
 
 
 def test_words_of_another_model_are_refused(folder, tmp_path):

@@ -1,7 +1,6 @@
 import hashlib
 import json
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +24,7 @@ from dancematch.errors import CatalogueError, DanceExistsError, FormatError, Inp
 from dancematch.motion import FPS
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion, Span
+from databases import contents, fetch, run_sql
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(address):
     """A catalogue with everything that one may hold."""
-    opened = Store(tmp_path / "dances.db", MODEL)
+    opened = Store(address, MODEL)
     partly = np.linspace(0, 1, 20).reshape(10, 2)
     unseen = dance(3).joints.copy()
     unseen[5, 4] = np.nan
@@ -57,27 +57,6 @@ def store(tmp_path):
     opened.close()
 
 
-def rows(path: Path) -> dict[str, list[list]]:
-    """All that a catalogue says of its dances, to the byte; keys and generations are a database's own."""
-    connection = sqlite3.connect(path)
-    found = {
-        table: connection.execute(
-            f"SELECT * FROM {table} JOIN dances ON dance = dances.key ORDER BY dance_id, 2, 3"  # noqa: S608
-        )
-        for table in ("tracks", "exclusions")
-    }
-    own = ("key", "dance", "generation")
-    said = {
-        table: [
-            [value for value, (name, *_) in zip(row, rows.description, strict=True) if name not in own]
-            for row in rows
-        ]
-        for table, rows in found.items()
-    }
-    connection.close()
-    return said
-
-
 def files(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
@@ -86,14 +65,15 @@ def export(store: Store, folder: Path, **options) -> list[Exported]:
     return list(export_catalogue(store, folder, **options))
 
 
-def test_there_and_back_nothing_is_lost(store, folder, tmp_path):
+def test_there_and_back_nothing_is_lost(store, address, new_address, folder, tmp_path):
     """To the byte: words, visibility, skeletons, labels, periods, exclusions, when it was added."""
     export(store, folder)
-    brought = list(import_catalogue(tmp_path / "other.db", folder))
-    other = Store(tmp_path / "other.db", MODEL, create=False)
+    elsewhere = new_address()
+    brought = list(import_catalogue(elsewhere, folder))
+    other = Store(elsewhere, MODEL, create=False)
 
     assert [Imported("Thriller/1983: ünï"), Imported("polka")] == brought
-    assert rows(tmp_path / "dances.db") == rows(tmp_path / "other.db")
+    assert contents(address) == contents(elsewhere)
     assert [] == list(problems_of(other))
     export(other, tmp_path / "again")
     assert files(folder) == files(tmp_path / "again")
@@ -199,12 +179,71 @@ def test_a_file_where_a_folder_should_be_is_an_error(store, folder):
         export(store, folder)
 
 
-def test_a_damaged_dance_is_not_exported(store, folder, tmp_path):
-    with sqlite3.connect(tmp_path / "dances.db") as connection:
-        connection.execute("UPDATE tracks SET words = X'00' WHERE dancer = 3")
-    connection.close()
+def test_a_damaged_dance_is_not_exported(store, address, folder):
+    run_sql(address, "UPDATE tracks SET words = X'00' WHERE dancer = 3")
     with pytest.raises(CatalogueError, match="'Thriller/1983: ünï' is damaged; dancematch verify says more"):
         export(store, folder)
+
+
+def test_a_dance_whose_words_were_changed_is_not_exported(store, address, folder):
+    """A backup does not take over damage that only the checksum shows."""
+    ((words,),) = fetch(address, "SELECT words FROM tracks WHERE dancer = 3")
+    changed = bytes([words[0] ^ 1]) + words[1:]
+    run_sql(address, f"UPDATE tracks SET words = X'{changed.hex()}' WHERE dancer = 3")  # noqa: S608
+    with pytest.raises(CatalogueError, match="is damaged; dancematch verify says more"):
+        export(store, folder)
+
+
+def lines_of(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
+
+
+def test_checksums_come_along(store, folder, tmp_path):
+    """What is imported has the checksums that it was exported with, by the line and in the catalogue."""
+    export(store, folder)
+    list(import_catalogue(tmp_path / "other.db", folder))
+    kept = fetch(
+        tmp_path / "other.db",
+        "SELECT words_checksum, skeletons_checksum FROM tracks JOIN dances ON dance = dances.key "
+        "ORDER BY dance_id, dancer",
+    )
+    told = [
+        (dancer["words_checksum"], dancer["skeletons_checksum"])
+        for line in lines_of(folder)
+        for dancer in line["dancers"]
+    ]
+
+    assert told == kept
+    assert [False, True, True] == [skeletons is None for _, skeletons in told]
+
+
+def test_arrays_that_somebody_changed_are_not_imported(store, folder, tmp_path):
+    """A whole and readable file of arrays, with one word or joint other than what was exported."""
+    export(store, folder)
+    (polka,), (thriller,) = folder.glob("polka*.npz"), folder.glob("Thriller*.npz")
+    for path, name in ((polka, "words_1"), (thriller, "joints_1")):
+        with np.load(path) as stored:
+            arrays = dict(stored)
+        arrays[name].flat[-1] += 1 if arrays[name].flat[-1] < 1 else -1
+        np.savez_compressed(path, **arrays)
+
+    assert [FormatError, FormatError] == [
+        type(imported.error) for imported in import_catalogue(tmp_path / "other.db", folder)
+    ]
+    assert not (tmp_path / "other.db").exists()  # nothing of it was good
+
+
+def test_an_export_from_before_the_checksums_is_imported(store, address, folder, tmp_path):
+    """Old backups stay good; what is made of them has checksums."""
+    export(store, folder)
+    lines = lines_of(folder)
+    for line in lines:
+        for dancer in line["dancers"]:
+            del dancer["words_checksum"], dancer["skeletons_checksum"]
+    (folder / LINES).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    list(import_catalogue(tmp_path / "other.db", folder))
+
+    assert contents(address) == contents(tmp_path / "other.db")
 
 
 def test_known_content_is_skipped_whatever_its_name(store, folder, tmp_path):
@@ -290,6 +329,8 @@ def with_other_arrays(folder: Path) -> None:
         in_dancers(period_seconds="often"),
         in_dancers(dancer=5),
         in_dancers(fps=None),
+        in_dancers(start=0.1),
+        in_dancers(words_checksum="none"),
     ],
 )
 def test_a_damaged_dance_is_named_and_the_others_are_imported(store, folder, tmp_path, damage):
@@ -336,7 +377,7 @@ def test_a_damaged_folder_is_refused_before_a_catalogue_is_made(
     assert not (tmp_path / "other.db").exists()
 
 
-def test_the_verbs_export_and_import(store, folder, tmp_path):
+def test_the_verbs_export_and_import(store, address, folder, tmp_path):
     """Counts on stderr, a line a dance in JSON, and exit code 1 with one sentence for what fails."""
 
     def dancematch(*arguments: object) -> tuple[int, str, str]:
@@ -344,7 +385,7 @@ def test_the_verbs_export_and_import(store, folder, tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    path, other = tmp_path / "dances.db", tmp_path / "other.db"
+    path, other = address, tmp_path / "other.db"
     assert (0, "", f"{folder}: 2 written, 0 kept\n") == dancematch("export", path, folder)
     assert (0, "", f"{folder}: 0 written, 2 kept\n") == dancematch("export", path, folder)
     code, out, err = dancematch("import", other, folder, "--json")

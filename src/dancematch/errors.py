@@ -10,6 +10,7 @@
     │   └── DanceExistsError   that name is taken by another dance
     ├── ModelError             a tokeniser is missing or damaged
     │   └── ModelMismatchError words of another tokeniser
+    ├── ClusterError           the machines that are to help cannot be reached, or are lost
     ├── WeightsError           the pose estimator's weights cannot be had
     └── MissingExtraError      an optional part is not installed
 
@@ -56,6 +57,10 @@ class ModelError(DanceMatchError):
 
 class ModelMismatchError(ModelError):
     """Words of another tokeniser."""
+
+
+class ClusterError(DanceMatchError):
+    """The machines that are to help cannot be reached, or are lost."""
 
 
 class WeightsError(DanceMatchError):

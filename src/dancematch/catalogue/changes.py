@@ -2,11 +2,8 @@
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.database import Database
+from dancematch.catalogue.database import KEPT_GENERATIONS, Database
 from dancematch.catalogue.schema import removals, tracks
-
-KEPT_GENERATIONS = 10_000
-"""Removals older than this many changes are forgotten: whoever is so far behind starts anew."""
 
 
 def note_removed(

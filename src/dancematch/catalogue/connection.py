@@ -1,4 +1,7 @@
-"""The way to a database: by a file's path or a URL, and how SQLite is to behave."""
+"""The way to a database: by a file's path or a URL, and how SQLite is to behave.
+
+postgresql.py says the same of PostgreSQL.
+"""
 
 import os
 from collections.abc import Iterable
@@ -9,6 +12,7 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from dancematch.catalogue import postgresql
 from dancematch.errors import CatalogueError, MissingExtraError
 
 
@@ -18,9 +22,9 @@ def connect(where: str) -> sa.Engine:
         raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
     scheme = where.partition("://")[0]
     try:
-        # Not as text: a path may hold characters that mean something in a URL.
-        url = sa.make_url(where) if "://" in where else _file_url(Path(where))
-        engine = sa.create_engine(url)
+        url = _url(where)
+        # Asked before use whether it still stands: a server may have been restarted since.
+        engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
             f"no driver for {scheme} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
@@ -30,7 +34,24 @@ def connect(where: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
+    elif engine.dialect.name == "postgresql":
+        sa.event.listen(engine, "connect", postgresql.set_up)
     return engine
+
+
+def _url(where: str) -> sa.URL:
+    if postgresql.is_postgresql(where):
+        return postgresql.normalised(where)
+    # Not as text: a path may hold characters that mean something in a URL.
+    return sa.make_url(where) if "://" in where else _file_url(Path(where))
+
+
+def shown_address(where: str) -> str:
+    """What to call the catalogue at an address in messages; nothing is opened."""
+    try:
+        return shown(_url(where))
+    except (ArgumentError, ValueError):
+        return f"{where.partition('://')[0]}://..."
 
 
 def _file_url(path: Path) -> sa.URL:
@@ -46,11 +67,12 @@ def is_read_only(url: sa.URL) -> bool:
     return url.query.get("mode") == "ro"
 
 
-def integrity(connection: sa.Connection) -> list[str]:
+def integrity(connection: sa.Connection, *, quick: bool = False) -> list[str]:
     """What the database itself finds wrong with its files; nothing where it has no such check."""
     if connection.dialect.name != "sqlite":
         return []
-    found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(20)")]
+    pragma = "quick_check" if quick else "integrity_check"
+    found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}(20)")]
     return [] if found == ["ok"] else found
 
 
@@ -71,7 +93,7 @@ def shown(url: sa.URL) -> str:
     """What to call a catalogue in messages: its path, or its URL without the password."""
     if url.get_backend_name() == "sqlite" and url.database:
         return unquote(url.database.removeprefix("file:")) if "uri" in url.query else url.database
-    return url.render_as_string(hide_password=True)
+    return postgresql.shown_url(url)
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

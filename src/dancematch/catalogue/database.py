@@ -3,60 +3,132 @@
 A file of an older version is brought to today's when it is opened, in one transaction.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError
 
+from dancematch.catalogue import postgresql
 from dancematch.catalogue.connection import connect, is_read_only, shown
 from dancematch.catalogue.migrations import migrate
-from dancematch.catalogue.schema import VERSION, facts, metadata
+from dancematch.catalogue.schema import VERSION, facts, metadata, states
 from dancematch.errors import CatalogueError, ModelMismatchError
 
 READ = "BEGIN"
 # A writer takes its turn at the start: two that both read first could never both go on.
 WRITE = "BEGIN IMMEDIATE"
 
-_IDENTITY = sa.select(facts.c.value).where(facts.c.name == "identity")
+KEPT_GENERATIONS = 10_000
+"""What was so many changes ago is forgotten: whoever is so far behind starts anew."""
+
 _ALWAYS_THERE = {"facts", "dances", "tracks"}  # in every version
+
+
+class State(NamedTuple):
+    """What a catalogue is at one moment: no other moment of it, or of any other, has the same token."""
+
+    generation: int
+    token: str
 
 
 class Database:
     """The tables of one catalogue, opened for one model's words."""
 
-    def __init__(self, where: str | Path, model_id: str | None, *, create: bool = True) -> None:
+    def __init__(
+        self, where: str | Path, model_id: str | None, *, create: bool = True, lazily: bool = False
+    ) -> None:
         """Open the catalogue at a file's path or a database URL; `create` it if it is not there.
 
         Without a `model_id` it must be there, and is opened for whatever model's words it holds.
+        A file that is created `lazily` is made by the first change, so that none is left if there is none.
         """
         self.model_id = model_id or ""
         create = create and model_id is not None
-        self.engine = connect(str(where))
+        self._address, self._new_identity = str(where), uuid4().hex
+        self.engine = connect(self._address)
         self.where = shown(self.engine.url)
+        self._aside: TemporaryDirectory[str] | None = None
+        self._is_aside = False  # in empty tables elsewhere, as long as those to come are not made
+        self._is_moving = False
+        self._turn = threading.RLock()
         is_file = self.engine.dialect.name == "sqlite"
-        if is_file and not create and not Path(self.where).is_file():
-            raise self._absent()
+        if is_file:
+            self._require_a_file(create)
         try:
-            self._prepare(create)
+            if is_file and create and lazily and not Path(self.where).exists():
+                self._begin_aside()
+            else:
+                self._prepare(create)
         except BaseException:
             self.close()
             raise
 
-    def _absent(self) -> CatalogueError:
-        return CatalogueError(f"there is no catalogue at {self.where}; 'dancematch add' makes one")
+    def _require_a_file(self, create: bool) -> None:
+        """Say what is there instead of a catalogue."""
+        path = Path(self.where)
+        if path.is_dir():
+            raise CatalogueError(
+                f"{path} is a folder, not a catalogue; name a file in it, such as {path / 'dances.db'}"
+            )
+        if path.exists() and not path.is_file():
+            raise CatalogueError(f"{path} is neither a catalogue nor any other file; choose another name")
+        if not create and not path.exists():
+            raise CatalogueError(f"there is no catalogue at {path}; 'dancematch add' makes one")
+        if not create and path.stat().st_size == 0:
+            raise CatalogueError(f"{path} is an empty file, no catalogue yet; 'dancematch add' makes it one")
+
+    def _begin_aside(self) -> None:
+        """Work with empty tables elsewhere for now, if those to come can be made."""
+        folder = Path(self.where).parent
+        if not folder.is_dir():
+            raise CatalogueError(f"the catalogue {self.where} cannot be made: there is no folder {folder}")
+        try:
+            with TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise CatalogueError(f"the catalogue {self.where} cannot be made: {error.strerror}") from None
+        self.engine.dispose()
+        aside = TemporaryDirectory(prefix="dancematch-", ignore_cleanup_errors=True)
+        self.engine = connect(str(Path(aside.name) / "dances.db"))
+        self._prepare(create=True)
+        self._aside, self._is_aside = aside, True
+
+    def _come_from_aside(self, writing: bool) -> None:
+        """Go on in the file itself if something is to be written, or somebody else has made it."""
+        with self._turn:
+            ours = self._is_aside and not self._is_moving  # what prepares the file comes by here too
+            if not ours or not (writing or Path(self.where).exists()):
+                return
+            self._is_moving = True
+            try:
+                # What is aside stays until the end: others may be reading there.
+                self.engine.dispose()
+                self.engine = connect(self._address)
+                self._prepare(create=True)
+                self._is_aside = False
+            finally:
+                self._is_moving = False
 
     def _prepare(self, create: bool) -> None:
         """Make the tables in an empty database; in any other, check that they are ours and today's."""
         with self.transaction() as connection:  # whoever only reads need not wait for a writer
             empty = not sa.inspect(connection).get_table_names()
         if empty and not create:
-            raise self._absent()
+            raise CatalogueError(
+                f"{self.where} is a database that is empty; 'dancematch add' makes a catalogue of it"
+            )
         if empty:
             self.pragma("journal_mode=WAL")  # kept in the file: readers go on while one process writes
         with self.transaction(WRITE if empty else READ) as connection:
+            if empty and self._on_postgresql:
+                postgresql.take_turn(connection, postgresql.MAKING_TABLES)
+            # Asked again: somebody may have been faster.
             if not sa.inspect(connection).get_table_names():
                 self._make_tables(connection)
             version = self._version(connection)
@@ -66,11 +138,18 @@ class Database:
             self.model_id = self.model_id or self.fact(connection, "model_id")
             self.require_ours(connection)
 
+    @property
+    def _on_postgresql(self) -> bool:
+        return self.engine.dialect.name == "postgresql"
+
     def _make_tables(self, connection: sa.Connection) -> None:
+        if self._on_postgresql:
+            postgresql.require_any_text(connection, self.where)
         metadata.create_all(connection)
         initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0", "log_start": "0"}
-        initial["identity"] = uuid4().hex
+        initial["identity"] = self._new_identity
         connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
+        connection.execute(sa.insert(states).values(generation=0, token=uuid4().hex))
 
     def _version(self, connection: sa.Connection) -> int:
         """The version of a catalogue that can be read, or brought to where it can."""
@@ -115,21 +194,46 @@ class Database:
 
     @contextmanager
     def transaction(self, begin: str = READ) -> Iterator[sa.Connection]:
-        """One all-or-nothing piece of work; the database's complaints become ours.
+        """One all-or-nothing piece of work, all of it on one state; the database's complaints become ours.
 
-        `begin` is how SQLite is to start it; other databases need no telling.
+        `begin` is how SQLite is to start it; PostgreSQL is told alike.
         """
+        if begin == WRITE:
+            self.require_writable()
+        if self._is_aside:
+            self._come_from_aside(writing=begin == WRITE)
+        options: dict[str, Any] = {"begin": begin}
+        if self._on_postgresql and begin != WRITE:
+            options |= postgresql.ONE_STATE
         try:
-            with self.engine.execution_options(begin=begin).begin() as connection:
+            with self.engine.execution_options(**options).begin() as connection:
                 yield connection
         except IntegrityError:
             raise
-        except OperationalError as error:
-            raise CatalogueError(f"the catalogue {self.where} cannot be used: {_reason(error)}") from None
         except DatabaseError as error:
+            raise CatalogueError(self._complaint(error)) from None
+
+    def _complaint(self, error: DatabaseError) -> str:
+        if isinstance(error, DataError):
+            return f"{self.where} cannot keep this: {_reason(error)}"
+        if self._on_postgresql:
+            return f"the catalogue {self.where} cannot be used: {postgresql.reason(error, self.engine.url)}"
+        if isinstance(error, OperationalError):
+            return f"the catalogue {self.where} cannot be used: {_reason(error)}"
+        return f"{self.where} is not a catalogue, or it is damaged: {_reason(error)}"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether it was opened for more than reading."""
+        return not is_read_only(self.engine.url)
+
+    def require_writable(self) -> None:
+        """Say before any work that nothing can be written."""
+        if not self.is_writable:
             raise CatalogueError(
-                f"{self.where} is not a catalogue, or it is damaged: {_reason(error)}"
-            ) from None
+                f"{self.where} can only be read: the file, or the folder that it is in, cannot be written; "
+                f"copy it to where it can be, or ask for the right to write it"
+            )
 
     def pragma(self, setting: str) -> None:
         """Tell SQLite something that cannot be said within a transaction; no other database has it."""
@@ -156,29 +260,36 @@ class Database:
 
     @property
     def identity(self) -> str:
-        """A random name that no other catalogue has, not even a later one in the same place.
-
-        One that was made before there were such names gets it now.
-        """
+        """A random name that no other catalogue has, not even a later one in the same place."""
         with self.transaction() as connection:
-            known = connection.execute(_IDENTITY).scalar()
-        if known is None:
-            with self.transaction(WRITE) as connection:
-                known = connection.execute(_IDENTITY).scalar() or uuid4().hex
-                connection.execute(sa.delete(facts).where(facts.c.name == "identity"))
-                connection.execute(sa.insert(facts).values(name="identity", value=known))
-        return str(known)
+            return self.fact(connection, "identity")
+
+    def state(self, connection: sa.Connection) -> State:
+        """The state that the catalogue is in."""
+        now = int(self.fact(connection, "generation"))
+        return State(now, self.token(connection, now))
+
+    @staticmethod
+    def token(connection: sa.Connection, generation: int) -> str:
+        """The token of a generation; empty if it never was, or is forgotten."""
+        query = sa.select(states.c.token).where(states.c.generation == generation)
+        return str(connection.execute(query).scalar() or "")
 
     def next_generation(self, connection: sa.Connection) -> int:
         """Count one change more. First in a transaction: from then on nobody else writes, in any database."""
         # Counted by the database itself: two writers who each read first might count as one.
         number = sa.cast(sa.cast(facts.c.value, sa.Integer) + 1, sa.String)
         connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=number))
-        return int(self.fact(connection, "generation"))
+        now = int(self.fact(connection, "generation"))
+        connection.execute(sa.insert(states).values(generation=now, token=uuid4().hex))
+        connection.execute(sa.delete(states).where(states.c.generation < now - KEPT_GENERATIONS))
+        return now
 
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
+        if self._aside is not None:
+            self._aside.cleanup()
 
 
 def _reason(error: DatabaseError) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from dancematch.catalogue.database import Database
+from dancematch.catalogue.database import Database, State
+from dancematch.catalogue.records import Part
 from dancematch.catalogue.rows import excluded_words, fingerprint_of
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
@@ -43,33 +44,31 @@ class PackedTracks:
     clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
 
 
-def packed_tracks(database: Database) -> tuple[int, Iterator[PackedTracks]]:
-    """The generation of a catalogue, and all its tracks as they are then.
+def packed_tracks(database: Database, part: Part | None = None) -> tuple[State, Iterator[PackedTracks]]:
+    """The state of a catalogue, and all its tracks, or those of a part of it, as they are then.
 
     The pieces are read as they are asked for.
     """
-    generations: list[int] = []
-    pieces = _pieces(database, generations)
+    states: list[State] = []
+    pieces = _pieces(database, states, part)
     first = list(islice(pieces, 1))
-    return generations[0], chain(first, pieces)
+    return states[0], chain(first, pieces)
 
 
-def _pieces(database: Database, generations: list[int]) -> Iterator[PackedTracks]:
-    """All in one transaction; notes its generation first."""
+def _pieces(database: Database, states: list[State], part: Part | None) -> Iterator[PackedTracks]:
+    """All in one transaction; notes its state first."""
     with database.transaction() as connection:
-        now = int(database.fact(connection, "generation"))
-        generations.append(now)
+        states.append(database.state(connection))
         database.require_ours(connection)
         excluded: dict[int, list[Span]] = {}
         for row in connection.execute(sa.select(exclusions)).mappings():
             excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
         query = sa.select(*_COLUMNS).join(dances).order_by(tracks.c.key)
-        if connection.dialect.name != "sqlite":  # there a transaction sees one state, and asking takes long
-            query = query.where(tracks.c.generation <= now)
+        if part is not None:
+            query = query.where(tracks.c.dance % part.of == part.number)  # as `Part.holds`
         found = connection.execution_options(yield_per=TRACKS).execute(query)
         for rows in found.partitions():
             yield _packed(database, rows, excluded)
-        database.require_ours(connection)  # again: not every database shows one state
 
 
 def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:

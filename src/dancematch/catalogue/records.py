@@ -1,8 +1,23 @@
 """What goes into a catalogue and comes out of it."""
 
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from dancematch.errors import InputError
 from dancematch.types import Fingerprint, Motion, Span
+
+_NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}  # control characters, halves of characters, breaks of lines
+
+
+def require_name(name: str) -> None:
+    """Refuse what nobody could read, or type, as the name of a dance."""
+    if not name.strip():
+        raise InputError(f"a dance needs a name that can be seen, got {name!r}; give another id")
+    if any(unicodedata.category(letter) in _NO_TEXT for letter in name):
+        raise InputError(
+            f"a dance's name is one line without control characters, got {name!r}; give another id"
+        )
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,17 @@ class NewWords:
     period_strength: float | None = None
 
 
+class Part(NamedTuple):
+    """One of several equal parts of a catalogue; a dance is wholly in one of them."""
+
+    number: int  # from 0
+    of: int
+
+    def holds(self, dance_key: int) -> bool:
+        """Whether a dance is in it, by its key in the database."""
+        return dance_key % self.of == self.number
+
+
 @dataclass(frozen=True)
 class KnownTrack:
     """One dancer of a known dance, as a search wants it; words of excluded stretches are unseen."""
@@ -58,6 +84,7 @@ class KnownTrack:
     bank: str | None = None
     period_seconds: float | None = None
     period_strength: float | None = None
+    dance_key: int = field(default=0, compare=False)  # of the dance in the database
 
 
 @dataclass(frozen=True)
@@ -67,6 +94,7 @@ class Changes:
     generation: int  # the one that it is up to date with afterwards
     removed: tuple[int, ...]  # keys; some may have come and gone in between and never been known
     added: tuple[KnownTrack, ...]
+    token: str = field(default="", compare=False)  # of that generation
 
 
 @dataclass(frozen=True)

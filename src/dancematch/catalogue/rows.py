@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from dancematch.catalogue.bulk import OF_TRACK
+from dancematch.catalogue.checksums import Row, skeletons_checksum, words_checksum
 from dancematch.catalogue.records import StoredTrack
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, FloatArray, Motion, Span
@@ -14,15 +16,9 @@ from dancematch.types import Fingerprint, FloatArray, Motion, Span
 _ROUNDING = 1e-6  # words
 
 
-class Row(Protocol):
-    """A row of `tracks`, or what looks like one: values by the name of their column."""
-
-    def __getitem__(self, name: str, /) -> Any: ...
-
-
 def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
     """The columns that hold a fingerprint."""
-    return {
+    row = {
         "start": fingerprint.start,
         "seconds_per_word": fingerprint.seconds_per_word,
         "channels": fingerprint.words.shape[1],
@@ -30,12 +26,12 @@ def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
         "words": fingerprint.words.astype("<u2").tobytes(),
         "visibility": _packed(fingerprint.visibility),
     }
+    return row | {"words_checksum": words_checksum(row)}
 
 
-def track_row(dance_key: int, place: int, track: StoredTrack) -> dict[str, Any]:
-    """The columns that hold one dancer."""
-    return {
-        "dance": dance_key,
+def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
+    """The values of the columns that hold one dancer, as `bulk.OF_TRACK` names them."""
+    row = {
         "dancer": track.dancer or place,
         **words_row(track.fingerprint),
         "fps": track.motion and track.motion.fps,
@@ -44,6 +40,8 @@ def track_row(dance_key: int, place: int, track: StoredTrack) -> dict[str, Any]:
         "period_seconds": track.period_seconds,
         "period_strength": track.period_strength,
     }
+    row["skeletons_checksum"] = skeletons_checksum(row)
+    return tuple(row[name] for name in OF_TRACK)
 
 
 def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fingerprint:

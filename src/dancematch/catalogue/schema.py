@@ -9,22 +9,30 @@ or are no longer what they were, at which generation; by their keys alone, so th
 of a removed dance is left. What changed since a generation is therefore: first take out
 the tracks of the later removals, then put in the tracks of a later generation.
 
+A generation alone does not name a state: a backup that is put back counts on from where it
+was made, and comes by the same numbers again. The table `states` therefore gives every
+generation a random token, kept as long as removals are.
+
 A change of these tables needs a new version and a step in migrations.py.
 """
 
 from sqlalchemy import (
+    DDL,
+    BigInteger,
     Column,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
     UniqueConstraint,
+    event,
 )
 
-VERSION = 2
+VERSION = 3
 
 metadata = MetaData()
 
@@ -70,8 +78,29 @@ tracks = Table(
     Column("period_seconds", Float),
     Column("period_strength", Float),
     Column("generation", Integer, nullable=False, server_default="0", index=True),
+    # checksums.py says of what; 32 bits without a sign, for which PostgreSQL's INTEGER is too small
+    Column("words_checksum", BigInteger),
+    Column("skeletons_checksum", BigInteger),
     UniqueConstraint("dance", "dancer"),
 )
+
+Index(  # of those at whom nobody has looked, seldom any: asked at every opening
+    "ix_tracks_unmeasured",
+    tracks.c.key,
+    sqlite_where=tracks.c.period_strength.is_(None),
+    postgresql_where=tracks.c.period_strength.is_(None),
+)
+
+# PostgreSQL would try to make words and joints smaller, which takes long and gains nothing, and would keep
+# all but the shortest apart from their row. Its own order of names is a language's: pages have another.
+_FOR_POSTGRESQL = {
+    tracks: "ALTER TABLE tracks ALTER words SET STORAGE EXTERNAL, ALTER joints SET STORAGE EXTERNAL, "
+    "SET (toast_tuple_target = 4080)",
+    dances: 'CREATE INDEX ix_dances_by_name ON dances (dance_id COLLATE "C")',
+}
+for _table, _statement in _FOR_POSTGRESQL.items():
+    _made = DDL(_statement).execute_if(dialect="postgresql")  # type: ignore[no-untyped-call]
+    event.listen(_table, "after_create", _made)
 
 exclusions = Table(  # stretches of a dance that are never to match
     "exclusions",
@@ -87,4 +116,11 @@ removals = Table(
     metadata,
     Column("generation", Integer, primary_key=True, autoincrement=False),
     Column("track", Integer, primary_key=True, autoincrement=False),
+)
+
+states = Table(
+    "states",
+    metadata,
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("token", String, nullable=False),
 )

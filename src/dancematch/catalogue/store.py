@@ -1,11 +1,13 @@
-"""Where fingerprints live: one SQLite file, or any database SQLAlchemy reaches by URL.
+"""Where fingerprints live: one SQLite file, or a PostgreSQL database.
 
 Each dance, or batch of dances, is added or removed in one transaction: kill -9 at any
-moment loses at most what is being added. Several processes may read while one writes.
+moment loses at most what is being added. Several processes may read while one writes,
+and several that write take turns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeVar
@@ -13,8 +15,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue import changes
+from dancematch.catalogue import bulk, changes
 from dancematch.catalogue.database import WRITE, Database
+from dancematch.catalogue.listing import chosen, described
 from dancematch.catalogue.records import Changes, Dance, Exclusion, KnownTrack, NewWords, StoredTrack
 from dancematch.catalogue.rows import fingerprint_of, motion_of, track_row, words_row
 from dancematch.catalogue.schema import dances, exclusions, tracks
@@ -51,6 +54,12 @@ class Store(Database):
             found = connection.execute(sa.select(dances.c.key).where(dances.c.dance_id == dance_id)).first()
         return found is not None
 
+    def has_any(self, *, label: str | None = None, bank: str | None = None) -> bool:
+        """Whether any dance is here or, if they are given, one of that label and bank."""
+        with self.transaction() as connection:
+            some = sa.select(dances.c.key).where(*chosen(label, bank)).limit(1)
+            return connection.execute(some).first() is not None
+
     def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
         """Keep a dance of one dancer or more; its name and its content must be new."""
         self.add_many([(dance, recorded)])
@@ -70,36 +79,38 @@ class Store(Database):
             with self.transaction(WRITE) as connection:
                 generation = self.next_generation(connection)
                 self.require_ours(connection)
-                insert = sa.insert(dances).returning(dances.c.dance_id, dances.c.key)
-                rows = [_dance_row(dance) for dance, _ in batch]
-                keys = {row.dance_id: row.key for row in connection.execute(insert, rows)}
-                connection.execute(
-                    sa.insert(tracks),
-                    [
-                        track_row(keys[dance.dance_id], place, track) | {"generation": generation}
-                        for dance, recorded in batch
-                        for place, track in enumerate(recorded, start=1)
-                    ],
+                keys = bulk.insert_dances(connection, [_dance_row(dance) for dance, _ in batch])
+                rows = (
+                    (key, track_row(place, track))
+                    for key, (_, recorded) in zip(keys, batch, strict=True)
+                    for place, track in enumerate(recorded, start=1)
                 )
+                bulk.insert_tracks(connection, generation, rows)
+                named = {dance.dance_id: key for key, (dance, _) in zip(keys, batch, strict=True)}
                 for stretch in excluded:
-                    _insert_exclusion(connection, keys[stretch.dance_id], stretch)
+                    _insert_exclusion(connection, named[stretch.dance_id], stretch)
         except IntegrityError:
-            raise DanceExistsError(
-                f"{self.where} already has a dance named {self._taken(batch)!r}, or this very content; "
-                f"choose another name or remove it first"
-            ) from None
+            raise self._taken([dance for dance, _ in batch]) from None
 
-    def _taken(self, batch: Sequence[tuple[Dance, Sequence[StoredTrack]]]) -> str:
-        """The first dance of a batch that was refused whose name or content is there before it."""
+    def _taken(self, batch: Sequence[Dance]) -> DanceExistsError:
+        """Why a batch was refused: the first dance whose content or name is there before it."""
+        contents: dict[str, str] = {}
         named: set[str] = set()
-        contents: set[str] = set()
-        for dance, _ in batch:
-            twice = dance.dance_id in named or dance.content_hash in contents
-            if twice or self.has(dance.dance_id) or self.find_content(dance.content_hash):
-                return dance.dance_id
-            named.add(dance.dance_id)
-            contents.add(dance.content_hash)
-        return batch[0][0].dance_id  # whoever was there is gone again
+        for dance in batch:
+            name = dance.dance_id
+            known_as = contents.get(dance.content_hash) or self.find_content(dance.content_hash)
+            if known_as is not None:
+                return DanceExistsError(
+                    f"{self.where} already has this very content as {known_as!r}; {name!r} was not added"
+                )
+            if name in named or self.has(name):
+                return DanceExistsError(
+                    f"{self.where} already has a dance named {name!r}, of other content; "
+                    f"choose another name or remove it first"
+                )
+            named.add(name)
+            contents[dance.content_hash] = name
+        return DanceExistsError(f"{self.where} had one of these dances for a moment; try again")
 
     def remove(self, dance_id: str) -> None:
         """Forget a dance: its words and skeletons go with it."""
@@ -137,15 +148,8 @@ class Store(Database):
 
     def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
         """Every dance, or those of a label or bank, by name."""
-        dancers = sa.func.count(tracks.c.key).label("dancers")
-        first = [
-            sa.func.max(sa.case((tracks.c.dancer == 1, column))).label(column.name)
-            for column in (tracks.c.period_seconds, tracks.c.period_strength)
-        ]
-        wanted = [column for column in dances.c if column.name != "key"]
-        query = sa.select(*wanted, dancers, *first).join(tracks).group_by(dances.c.key)
         with self.transaction() as connection:
-            rows = connection.execute(query.where(*_chosen(label, bank))).mappings().all()
+            rows = connection.execute(described().where(*chosen(label, bank))).mappings().all()
         # Sorted here: databases differ in what comes after what.
         return sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
 
@@ -163,22 +167,32 @@ class Store(Database):
     def everything(self, *, label: str | None = None, bank: str | None = None) -> Changes:
         """All tracks, in order of name and dancer, and the generation to ask for changes from."""
         with self.transaction() as connection:
-            now = int(self.fact(connection, "generation"))
-            added = self._known(connection, tracks.c.generation <= now, *_chosen(label, bank))
-        return Changes(now, (), added)
+            now, token = self.state(connection)
+            added = self._known(connection, tracks.c.generation <= now, *chosen(label, bank))
+        return Changes(now, (), added, token)
 
-    def changes(self, since: int) -> Changes | None:
+    def tracks(self, dance_ids: Iterable[str]) -> list[KnownTrack]:
+        """Every dancer of these dances, in order of name and dancer; a name that is unknown has none."""
+        with self.transaction() as connection:
+            parts = [
+                self._known(connection, dances.c.dance_id.in_(some)) for some in _in_parts(sorted(dance_ids))
+            ]
+        return [track for part in parts for track in part]
+
+    def changes(self, since: int, token: str | None = None) -> Changes | None:
         """What came and went since a generation; None if that is too long ago, or never was.
 
-        Whoever gets None starts anew with `everything`.
+        With its `token`, None also if this catalogue, perhaps put back from a backup, had another state
+        at that generation. Whoever gets None starts anew with `everything`.
         """
         with self.transaction() as connection:
-            now = int(self.fact(connection, "generation"))
+            now, latest = self.state(connection)
             removed = changes.removed_since(self, connection, since, now)
-            if removed is None:
+            known = token is None or (token and token == self.token(connection, since))
+            if removed is None or not known:
                 return None
             added = self._known(connection, tracks.c.generation > since, tracks.c.generation <= now)
-        return Changes(now, removed, added)
+        return Changes(now, removed, added, latest)
 
     def _known(self, connection: sa.Connection, *which: sa.ColumnElement[bool]) -> tuple[KnownTrack, ...]:
         query = sa.select(dances.c.dance_id, dances.c.label, dances.c.bank, *_WORDS).join(dances)
@@ -196,7 +210,7 @@ class Store(Database):
         except (ValueError, TypeError, InputError):
             raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
         names = ("key", "dance_id", "dancer", "label", "bank", "period_seconds", "period_strength")
-        return KnownTrack(fingerprint=words, **{name: row[name] for name in names})
+        return KnownTrack(fingerprint=words, dance_key=row["dance"], **{name: row[name] for name in names})
 
     def replace_words(self, model_id: str, made: Sequence[NewWords], *, generation: int) -> None:
         """Make this a catalogue of another model's words, all of them at once or none.
@@ -231,18 +245,33 @@ class Store(Database):
         query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
         return {(name, dancer): key for name, dancer, key in connection.execute(query)}
 
+    def unmeasured(self, limit: int) -> tuple[KnownTrack, ...]:
+        """Some of the tracks whose period nobody has looked for, as in a catalogue of the first version."""
+        nobody_looked = tracks.c.period_strength.is_(None)
+        with self.transaction() as connection:
+            some = sa.select(tracks.c.key).where(nobody_looked).order_by(tracks.c.key).limit(limit)
+            keys = connection.execute(some).scalars().all()
+            return self._known(connection, tracks.c.key.in_(keys)) if keys else ()
+
     def set_periods(self, found: Iterable[tuple[int, float | None, float]]) -> None:
         """Note of tracks, by their keys, the period (None if there is none) and how strong it is."""
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
-            for key, seconds, strength in found:
-                chosen = tracks.c.key == key
-                values = {"period_seconds": seconds, "period_strength": strength}
-                connection.execute(sa.update(tracks).where(chosen).values(values))
-                changes.note_changed(self, connection, chosen, generation)
+            rows = [
+                {"track": key, "period_seconds": seconds, "period_strength": strength}
+                for key, seconds, strength in found
+            ]
+            if rows:
+                connection.execute(sa.update(tracks).where(tracks.c.key == sa.bindparam("track")), rows)
+                ours = tracks.c.key.in_([row["track"] for row in rows])
+                changes.note_changed(self, connection, ours, generation)
 
-    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> None:
-        """Never again match this stretch of a dance; said twice, the later reason holds."""
+    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
+        """Never again match this stretch of a dance; the stretch that is excluded now.
+
+        It ends where the dance does, and is one with those that it overlaps. Of a stretch that it
+        covers the later reason holds, beside one that it covers partly both do.
+        """
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
             key = self._key(connection, dance_id)
@@ -251,10 +280,16 @@ class Store(Database):
                 raise InputError(
                     f"a stretch from {span.start:.1f} s on is not in {dance_id!r}, it lasts {seconds:.1f} s"
                 )
-            same = (exclusions.c.dance == key, exclusions.c.start == span.start, exclusions.c.end == span.end)
-            connection.execute(sa.delete(exclusions).where(*same))
-            _insert_exclusion(connection, key, Exclusion(dance_id, span.start, span.end, reason))
+            made = Exclusion(dance_id, span.start, min(span.end, seconds), reason)
+            of_dance = exclusions.c.dance == key
+            overlapping = (of_dance, exclusions.c.start < made.end, exclusions.c.end > made.start)
+            before = sa.select(exclusions.c.start, exclusions.c.end, exclusions.c.reason).where(*overlapping)
+            rows = connection.execute(before.order_by(exclusions.c.start)).mappings().all()
+            made = _joined(made, [Exclusion(dance_id, **row) for row in rows])
+            connection.execute(sa.delete(exclusions).where(*overlapping))
+            _insert_exclusion(connection, key, made)
             changes.note_changed(self, connection, tracks.c.dance == key, generation)
+        return made
 
     def clear_exclusions(self, dance_id: str) -> int:
         """Let all of a dance match again; how many stretches had been excluded."""
@@ -304,18 +339,18 @@ def _in_parts(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def _chosen(label: str | None, bank: str | None) -> Iterator[sa.ColumnElement[bool]]:
-    """The conditions of a search by label or bank."""
-    if label is not None:
-        yield dances.c.label == label
-    if bank is not None:
-        yield dances.c.bank == bank
+def _dance_row(dance: Dance) -> tuple[Any, ...]:
+    if not dance.added:
+        dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
+    return tuple(getattr(dance, name) for name in bulk.OF_DANCE)
 
 
-def _dance_row(dance: Dance) -> dict[str, Any]:
-    names = ("dance_id", "label", "bank", "source", "content_hash", "seconds")
-    added = dance.added or datetime.now(UTC).isoformat(timespec="seconds")
-    return {name: getattr(dance, name) for name in names} | {"added": added}
+def _joined(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
+    """A stretch and those before it that it overlaps, as one."""
+    partly = [one for one in before if one.start < made.start or one.end > made.end]
+    reasons = dict.fromkeys(one.reason for one in (*partly, made) if one.reason)
+    start, end = min(one.start for one in (*partly, made)), max(one.end for one in (*partly, made))
+    return Exclusion(made.dance_id, start, end, "; ".join(reasons) or None)
 
 
 def _insert_exclusion(connection: sa.Connection, key: int, stretch: Exclusion) -> None:

@@ -6,6 +6,9 @@
                             [steps, channels], of dancer N, and joints_N (float16 [frames, 15, 3]) and
                             joint_visibility_N (uint8 [frames, 15]) if the skeletons are kept
 
+A line has checksums of words and skeletons, which importing compares; exports from before there were
+such are taken without.
+
 The digest is of the dance's line, and every file is written entirely or not at all: a file
 that is there is the right one. So an interrupted export goes on where it stopped.
 """
@@ -22,6 +25,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from dancematch.catalogue.checksums import Row, skeletons_checksum, words_checksum
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
 from dancematch.catalogue.rows import fingerprint_of, motion_of
 from dancematch.catalogue.schema import dances, tracks
@@ -38,6 +42,7 @@ LINES = "dances.jsonl"
 
 _OF_DANCE = ("dance_id", "label", "bank", "source", "content_hash", "seconds", "added")
 _OF_DANCER = ("dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength")
+_CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
 _ARRAYS = {"words": "<u2", "visibility": "u1", "joints": "<f2", "joint_visibility": "u1"}
 _BATCH = 200  # dances that are imported in one transaction
 
@@ -91,7 +96,8 @@ def export_catalogue(store: Store, folder: Path, *, force: bool = False) -> Iter
 
 def _lines(store: Store) -> list[Line]:
     """What is to be said of every dance, in order of name."""
-    wanted = [tracks.c[name] for name in _OF_DANCER] + [tracks.c.joints.is_not(None).label("skeletons")]
+    said_of_dancer = (*_OF_DANCER, *_CHECKSUMS)
+    wanted = [tracks.c[name] for name in said_of_dancer] + [tracks.c.joints.is_not(None).label("skeletons")]
     query = sa.select(*(dances.c[name] for name in _OF_DANCE), *wanted).join(dances).order_by(tracks.c.dancer)
     excluded: dict[str, list[Line]] = {}
     for stretch in store.exclusions():
@@ -104,7 +110,7 @@ def _lines(store: Store) -> list[Line]:
     for row in sorted(rows, key=lambda row: row["dance_id"]):  # stable: dancers stay in their order
         name = row["dance_id"]
         new = {"model_id": store.model_id, **{key: row[key] for key in _OF_DANCE}, "dancers": []}
-        dancer = {key: row[key] for key in _OF_DANCER} | {"skeletons": bool(row["skeletons"])}
+        dancer = {key: row[key] for key in said_of_dancer} | {"skeletons": bool(row["skeletons"])}
         found.setdefault(name, new)["dancers"].append(dancer)
     return [
         line | {"file": _file_name(line), "exclusions": excluded.get(name, [])}
@@ -132,6 +138,7 @@ def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
         try:
             fingerprint_of(row, store.model_id)
             motion_of(row)
+            _require_unchanged(row, row)
         except (ValueError, TypeError, InputError):
             raise CatalogueError(
                 f"{store.where}: {dance_id!r} is damaged; dancematch verify says more"
@@ -145,6 +152,12 @@ def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     write_bytes(path, buffer.getvalue())
     return True
+
+
+def _require_unchanged(row: Row, told: Mapping[str, Any] | sa.RowMapping) -> None:
+    """Raise a ValueError if words or skeletons are not those whose checksums are told."""
+    if any(name in told and made(row) != told[name] for name, made in _CHECKSUMS.items()):
+        raise ValueError
 
 
 def _make(folder: Path) -> None:
@@ -206,7 +219,7 @@ def import_catalogue(where: str | Path, folder: Path) -> Iterator[Imported]:
     if exported is None:
         raise InputError(f"{folder} holds no finished export; 'dancematch export' makes one")
     header, lines = exported
-    store = Store(where, str(header["model_id"]))
+    store = Store(where, str(header["model_id"]), lazily=bool(lines))
     try:
         for first in range(0, len(lines), _BATCH):
             yield from _import_batch(store, folder, lines[first : first + _BATCH])
@@ -266,5 +279,6 @@ def _track(archive: Archive, dancer: Mapping[str, Any], model_id: str) -> Stored
     row: dict[str, Any] = {"joints": None, **dancer, "channels": arrays["words"].shape[1]}
     row |= {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
     period, strength = (None if dancer[key] is None else float(dancer[key]) for key in _OF_DANCER[-2:])
+    _require_unchanged(row, dancer)
     words, motion = fingerprint_of(row, model_id), motion_of(row)
     return StoredTrack(words, motion, period, strength, dancer=int(dancer["dancer"]))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import sqlalchemy as sa
 
+from dancematch.catalogue.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.connection import integrity
 from dancematch.catalogue.database import Database
 from dancematch.catalogue.rows import fingerprint_of, motion_of
-from dancematch.catalogue.schema import dances, exclusions, removals, tracks
+from dancematch.catalogue.schema import dances, exclusions, removals, states, tracks
 from dancematch.errors import CatalogueError, InputError
 
 FARTHEST = 200  # metres from the middle of a motion: no stage is larger
@@ -44,6 +45,14 @@ def problems_of(database: Database) -> Iterator[Problem]:
         yield Problem(f"a value is not of its column's kind: {error}")
 
 
+def problems_at_a_glance(database: Database) -> Iterator[Problem]:
+    """What is wrong that can be seen without reading words and skeletons."""
+    with database.transaction() as connection:
+        yield from (Problem(f"the database is damaged: {line}") for line in integrity(connection, quick=True))
+        yield from _facts(database, connection)
+        yield from _orphans(connection)
+
+
 def _facts(database: Database, connection: sa.Connection) -> Iterator[Problem]:
     for name in ("generation", "log_start"):
         value = database.fact(connection, name)
@@ -55,7 +64,9 @@ def _facts(database: Database, connection: sa.Connection) -> Iterator[Problem]:
     now = int(database.fact(connection, "generation"))
     if int(database.fact(connection, "log_start")) > now:
         yield Problem(f"the log of removals starts after generation {now}, which is the latest")
-    for table in (tracks, removals):
+    if not database.token(connection, now):
+        yield Problem(f"generation {now}, the latest, has no token")
+    for table in (tracks, removals, states):
         ahead = sa.select(sa.func.count()).select_from(table).where(table.c.generation > now)
         count = connection.execute(ahead).scalar_one()
         if count:
@@ -91,9 +102,10 @@ def _tracks(database: Database, connection: sa.Connection) -> Iterator[Problem]:
     for row in connection.execution_options(yield_per=_AT_ONCE).execute(query).mappings():
         wrong = list(_track(row, database.model_id))
         kind = (row["channels"], row["vocabulary"])
-        usual = usual or kind
-        if kind != usual and not wrong:
-            wrong = [f"{kind[0]} channels of {kind[1]} words, others have {usual[0]} of {usual[1]}"]
+        if not wrong:
+            usual = usual or kind
+            if kind != usual:
+                wrong = [f"{kind[0]} channels of {kind[1]} words, others have {usual[0]} of {usual[1]}"]
         yield from (Problem(f"dancer {row['dancer']}: {problem}", row["dance_id"]) for problem in wrong)
 
 
@@ -103,12 +115,16 @@ def _track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
         yield "dancers are counted from 1"
     try:
         fingerprint_of(row, model_id)
+        if words_checksum(row) != row["words_checksum"]:
+            yield "the words are damaged: they are not those that were added"
     except (ValueError, TypeError, InputError) as error:
         yield f"the words are damaged: {error}"
     try:
         motion = motion_of(row)
         if motion is not None and np.abs(np.nan_to_num(motion.joints)).max() > FARTHEST:
             yield f"the skeletons are damaged: a joint is more than {FARTHEST} m away"
+        elif skeletons_checksum(row) != row["skeletons_checksum"]:
+            yield "the skeletons are damaged: they are not those that were added"
     except (ValueError, TypeError, InputError) as error:
         yield f"the skeletons are damaged: {error}"
     period, strength = row["period_seconds"], row["period_strength"]

@@ -1,17 +1,23 @@
 """The command line: each verb a thin shell over a public function, in a file of its own.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 found or done, 1 our error
-in one line, 2 wrong usage, 3 no match.
+in one line, 2 wrong usage, 3 no match, 141 nobody reads what is printed, as after `| head`.
 """
 
 import errno
 import importlib
+import os
 import sys
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from dancematch.cli import logs
 from dancematch.errors import DanceMatchError
+
+READER_LEFT = 128 + 13  # what a shell says of a program that SIGPIPE ended
 
 
 class Verb(NamedTuple):
@@ -26,14 +32,19 @@ VERBS = {
     "add": Verb("add", "Learn dances from videos or motion files."),
     "search": Verb("search", "Say which known dance a clip is."),
     "compare": Verb("compare", "Say where two performances differ."),
+    "report": Verb("report", "Write down the evidence for a match."),
     "dedup": Verb("dedup", "Find dances that a catalogue knows twice."),
+    "serve": Verb("serve", "Serve a catalogue as a page and a REST service."),
     "list": Verb("dances", "List the dances a catalogue knows."),
     "remove": Verb("dances", "Forget dances."),
     "exclude": Verb("exclude", "Never match a stretch of a dance."),
     "stats": Verb("stats", "Say what a catalogue holds, in numbers."),
+    "audit": Verb("audit", "Say how well changed dances of a catalogue are found."),
     "verify": Verb("verify", "Check that a catalogue is whole."),
     "export": Verb("transfer", "Write a catalogue as a folder of plain files."),
     "import": Verb("transfer", "Add the dances of an exported folder."),
+    "copy": Verb("copy", "Copy all dances of one catalogue into another."),
+    "doctor": Verb("doctor", "Check this installation, and say what to do."),
     "extract": Verb("extract", "Turn videos into skeletons."),
     "info": Verb("info", "Explain a video or motion file."),
     "fingerprint": Verb("fingerprint", "Put a clip into motion words."),
@@ -47,8 +58,31 @@ VERBS = {
 }
 
 
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End quietly when nobody reads what is printed any more."""
+    try:
+        yield
+    except BrokenPipeError:
+        # What is left to be flushed at the end goes nowhere, without a complaint.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        sys.exit(READER_LEFT)
+
+
 class LazyGroup(click.Group):
     """Imports a verb only when it is used, so that help comes at once."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """As click does; the help is printed here."""
+        with _reader_may_leave():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: click.Context) -> Any:
+        """As click does; the verbs run here."""
+        with _reader_may_leave():
+            return super().invoke(context)
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Every verb, in the order of a newcomer's needs."""
@@ -83,13 +117,20 @@ def dancematch() -> None:
 
 def main() -> None:
     """Run the command line; expected errors become one line and exit code 1."""
+    logs.begin_if_asked()
     try:
         dancematch.main(standalone_mode=True)
     except DanceMatchError as error:
-        click.echo(f"dancematch: {error}", err=True)
-        sys.exit(1)
+        _fail(str(error))
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        click.echo("dancematch: the output cannot be written: no space left", err=True)
-        sys.exit(1)
+        _fail("the output cannot be written: no space left")
+
+
+def _fail(reason: str) -> NoReturn:
+    if logs.are_json():
+        logs.log.error("%s", reason)
+    else:
+        click.echo(f"dancematch: {logs.without_passwords(reason)}", err=True)
+    sys.exit(1)

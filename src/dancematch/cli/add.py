@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dancematch.cli.logs import log_option
 from dancematch.cli.output import complain, emit_json, json_option, say, share_bar
+from dancematch.pipeline.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.catalogue import Added
+    from dancematch.pipeline.catalogue import Added, Catalogue
+    from dancematch.pipeline.extract import Look
 
 
 @click.command("add")
@@ -22,7 +25,21 @@ if TYPE_CHECKING:
 @click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
 )
+@click.option(
+    "--cluster", metavar="auto|ADDRESS",
+    help="Look at the clips on all nodes of a Ray cluster: the one on this machine, or at an address.",
+)  # fmt: skip
+@click.option(
+    "--clip-seconds", type=click.FloatRange(1), default=WorkLimits.seconds, show_default=True,
+    help="With --cluster: seconds that a clip may take on a node.",
+)  # fmt: skip
+@click.option(
+    "--clip-memory", type=click.IntRange(256), default=WorkLimits.memory_bytes // MEGABYTE,
+    show_default=True, help="With --cluster: megabytes that a clip may take on a node.",
+)  # fmt: skip
+@click.option("--retry", is_flag=True, help="With --cluster: look at quarantined clips again.")
 @click.option("--model", help="A shipped model's name or a model's folder.")
+@log_option
 @json_option
 def add_command(
     catalogue: str,
@@ -31,32 +48,45 @@ def add_command(
     label: str | None,
     bank: str | None,
     jobs: int,
+    cluster: str | None,
+    clip_seconds: float,
+    clip_memory: int,
+    retry: bool,
     model: str | None,
     as_json: bool,
 ) -> None:
     """Learn the dances in PLACES (videos, motion files, folders of them, or patterns such as 'clips/*.mp4').
 
     CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
-    already known is skipped, so an interrupted run goes on where it stopped.
+    already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a clip that
+    ends the processes that look at it is put in quarantine: listed beside CATALOGUE, and skipped from
+    then on.
 
     \b
     Example:
       dancematch add dances.db thriller.mp4
       dancematch add dances.db clips/ --label "summer class" --jobs 2
+      dancematch add postgresql://db/dances /shared/clips --cluster auto
     """
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.extract import clips_in
 
-    if dance_id and len(places) > 1:
+    if dance_id is not None and cluster is not None:
+        raise click.UsageError("--id names one dance; --cluster is for many")
+    if retry and cluster is None:
+        raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
+    if dance_id is not None and len(places) > 1:
         raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
     clips = clips_in(places)
-    if dance_id and len(clips) > 1:
+    if dance_id is not None and len(clips) > 1:
         raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
-        if dance_id:
+        if dance_id is not None:
             results = iter([known.add(clips[0], dance_id=dance_id, label=label, bank=bank, on_progress=tell)])
         else:
-            results = known.add_many(clips, label=label, bank=bank, jobs=jobs, on_progress=tell)
+            limits = WorkLimits(clip_seconds, clip_memory * MEGABYTE)
+            look = _look_everywhere(known, cluster, model, limits, retry) if cluster else None
+            results = known.add_many(clips, label=label, bank=bank, jobs=jobs, look=look, on_progress=tell)
         counts = {"added": 0, "skipped": 0, "failed": 0}
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
@@ -69,13 +99,24 @@ def add_command(
         sys.exit(1)
 
 
+def _look_everywhere(
+    known: "Catalogue", address: str, model: str | None, limits: WorkLimits, retry: bool
+) -> "Look":
+    from dancematch.cluster.ingest import Ingest
+    from dancematch.cluster.looking import Way
+    from dancematch.cluster.quarantine import Quarantine, quarantine_path
+
+    way = Way(model, known.tokeniser.model_id, limits)
+    return Ingest(way, Quarantine(quarantine_path(known)), address, retry)
+
+
 def _tell_of(added: "Added", state: str, as_json: bool) -> None:
+    facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}
     if added.error is not None:
         complain(added.path, added.error)
     elif not as_json and added.skipped:
-        say(f"{added.path}: skipped, known as {added.dance_id}")
+        say(f"{added.path}: skipped, its very content is known as {added.dance_id}", **facts)
     elif not as_json:
-        say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)")
+        say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
     if as_json:
-        names = ("dance_id", "dancers", "seconds")
-        emit_json({"file": str(added.path), "state": state} | {name: getattr(added, name) for name in names})
+        emit_json(facts | {"dancers": added.dancers, "seconds": added.seconds})

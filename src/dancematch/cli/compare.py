@@ -122,9 +122,16 @@ def _write(output: Path, found: "Comparison", clip: str, reference: str, force: 
 
 
 def _print(found: "Comparison") -> None:
+    from dancematch.pipeline.compare import NO_DIFFERENCE
     from dancematch.pipeline.compare_page import facts, lateness
 
-    click.echo(facts(found) + "\n")
+    click.echo(facts(found))
+    if not found.bones:
+        return
+    if max(one.high for one in found.bones) < NO_DIFFERENCE:
+        click.echo(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
+        return
+    click.echo()
     emit_table(
         ["bone", "mean", "a tenth of the time above", "most at", "on the whole too"],
         [
@@ -132,6 +139,9 @@ def _print(found: "Comparison") -> None:
             for one in found.bones
         ],
     )
+    if not found.worst:
+        click.echo("\nNo moment differs more than the others.")
+        return
     click.echo("\nThe moments that differ most, in degrees")
     emit_table(
         ["clip", "reference", "all", "most of all", ""],

@@ -25,7 +25,8 @@ def exclude_command(
 ) -> None:
     """Never match DANCE of CATALOGUE from START to END (seconds), such as the applause at its end.
 
-    Without START and END: show what is excluded.
+    A stretch ends where the dance does; stretches that overlap become one. Without START and END:
+    show what is excluded.
 
     \b
     Example:
@@ -40,7 +41,11 @@ def exclude_command(
     store = Store(catalogue, None, create=False)
     try:
         if start is not None and end is not None:
-            store.exclude(dance, Span(start, end), reason)
+            made = store.exclude(dance, Span(start, end), reason)
+            if made.end < end:
+                say(f"{dance} lasts {made.end:.2f} s: excluded up to there")
+            if made.start < start or end < made.end:
+                say(f"{dance}: one with what was excluded before, {made.start:.2f} to {made.end:.2f} s")
         if clear:
             say(f"{dance}: {store.clear_exclusions(dance)} stretch(es) may match again")
         found = store.exclusions(dance)

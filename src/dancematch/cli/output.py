@@ -2,16 +2,21 @@
 
 import dataclasses
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import click
 from tqdm import tqdm
 
+from dancematch.cli import logs
 from dancematch.errors import InputError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -37,20 +42,36 @@ def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def complain(path: Path, error: Exception | None) -> None:
     """Say what is wrong with a file, naming it once."""
-    say(str(error) if str(path) in str(error) else f"{path}: {error}")
+    say(str(error) if str(path) in str(error) else f"{path}: {error}", file=str(path), state="failed")
 
 
 def require_free(path: Path, force: bool) -> None:
-    """Say before the work, not after it, that its result would replace a file or has no folder to go to."""
+    """Say before the work, not after it, that its result would replace a file or cannot be written there."""
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not force:
         raise InputError(f"{path} exists already; choose another name, or say --force to replace it")
+    try:
+        # Tried: what the folder's permissions say is not all that may stand in the way.
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}; choose a folder that takes files"
+        ) from None
 
 
-def say(message: str) -> None:
-    """Tell the person at the terminal something that is not a result."""
-    tqdm.write(message, file=sys.stderr)
+def say(message: str, **facts: Any) -> None:
+    """Tell the person at the terminal, or a program with these facts, something that is not a result."""
+    if logs.are_json():
+        log.info("%s", message, extra={"facts": facts})
+    else:
+        tqdm.write(logs.without_passwords(message), file=sys.stderr)
+
+
+def _no_bar() -> bool | None:
+    """Whether bars are not shown; None: where nobody looks."""
+    return True if logs.are_json() else None
 
 
 @contextmanager
@@ -58,7 +79,7 @@ def share_bar(description: str) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr that is told the share done, 0..1."""
     layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
     with tqdm(
-        total=1.0, desc=description, bar_format=layout, leave=False, file=sys.stderr, disable=None
+        total=1.0, desc=description, bar_format=layout, leave=False, file=sys.stderr, disable=_no_bar()
     ) as bar:
 
         def tell(share: float) -> None:
@@ -69,5 +90,5 @@ def share_bar(description: str) -> Iterator[Callable[[float], None]]:
 
 def counted(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
     """The items, with a progress bar on stderr that counts them."""
-    bar = tqdm(items, desc=description, total=total, leave=False, file=sys.stderr, disable=None)
+    bar = tqdm(items, desc=description, total=total, leave=False, file=sys.stderr, disable=_no_bar())
     yield from bar

@@ -10,28 +10,39 @@ from dancematch.cli.output import emit_json, json_option, say, share_bar
 @click.command("retokenise")
 @click.argument("catalogue")
 @click.option("--model", help="The model that is to be: a shipped one's name or a model's folder.")
+@click.option("--to", "target", help="Another catalogue, file or URL, for the new words; the old ones stay.")
 @click.option("--drop-missing", is_flag=True, help="Forget dances that keep no skeletons to make words from.")
 @json_option
-def retokenise_command(catalogue: str, model: str | None, drop_missing: bool, as_json: bool) -> None:
+def retokenise_command(
+    catalogue: str, model: str | None, target: str | None, drop_missing: bool, as_json: bool
+) -> None:
     """Make the words of every dance in CATALOGUE anew, with another model, from its stored skeletons.
 
-    Either all words are replaced or none; until then everybody goes on with the old ones.
+    Either all words are replaced or none; until then everybody goes on with the old ones. With --to,
+    CATALOGUE stays as it is, and a run that is repeated adds what has come since.
 
     \b
     Example:
       dancematch retokenise dances.db
-      dancematch retokenise dances.db --model my-model
+      dancematch retokenise dances.db --model my-model --to new.db
     """
+    from dancematch.catalogue.connection import shown_address
     from dancematch.model.tokeniser import load_model
-    from dancematch.pipeline.retokenise import retokenise
+    from dancematch.pipeline.retokenise import retokenise, retokenise_into
 
     tokeniser = load_model(model)
     with share_bar("putting into words") as tell:
-        done = retokenise(catalogue, tokeniser, drop_missing=drop_missing, on_progress=tell)
+        if target is None:
+            done = retokenise(catalogue, tokeniser, drop_missing=drop_missing, on_progress=tell)
+        else:
+            done = retokenise_into(catalogue, target, tokeniser, drop_missing=drop_missing, on_progress=tell)
+    catalogue = shown_address(catalogue)
     for name in done.dropped:
         say(f"{name}: dropped, it keeps no skeletons to make words from")
     if as_json:
         emit_json(dataclasses.asdict(done) | {"changed": done.changed})
+    elif target is not None:
+        say(f"{shown_address(target)}: has the {done.dances} dance(s) in words of {done.new_model}")
     elif done.changed:
         say(f"{catalogue}: {done.dances} dance(s) from {done.old_model} to {done.new_model}")
     else:

@@ -2,12 +2,15 @@
 
 import math
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.errors import InputError
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from dancematch.index.engine import Engine, Query
     from dancematch.index.explain import Evidence, Explanation
     from dancematch.index.periodicity import Period
-    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
     from dancematch.types import Match, Passage, Span
 
@@ -48,6 +51,12 @@ NO_MATCH = 3
     help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Let --plot replace a file that is there.")
+@click.option(
+    "--cluster", metavar="auto|ADDRESS",
+    help="Search in parts on a Ray cluster: the one on this machine, or at an address. The parts are loaded "
+    "first and end with the command: a service keeps them.",
+)  # fmt: skip
+@click.option("--shards", type=click.IntRange(1), help="With --cluster: the number of parts [default: 4].")
 @click.option("--model", help="A shipped model's name or a model's folder.")
 @json_option
 def search_command(
@@ -63,13 +72,15 @@ def search_command(
     explain: bool,
     plot: Path | None,
     force: bool,
+    cluster: str | None,
+    shards: int | None,
     model: str | None,
     as_json: bool,
 ) -> None:
     """Say which dance of CATALOGUE the CLIP (a video, motion file or file of words) is.
 
-    Exits with 0 if there is one and with 3 if the clip is none of them. A file of words is
-    what 'dancematch fingerprint' writes.
+    Exits with 0 if there is one and with 3 if the clip is none of them; a label or bank that no
+    dance has is an error. A file of words is what 'dancematch fingerprint' writes.
 
     \b
     Example:
@@ -82,15 +93,20 @@ def search_command(
 
     if math.isnan(max_evalue):
         raise click.UsageError("--max-evalue must be a number, got nan")
+    if shards is not None and cluster is None:
+        raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
     settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        queries = _queries(clip, known.tokeniser, tell)
-        nearest = known.engine().search(queries, limit=limit, settings=settings, only=only)
-        found = sure_ones(nearest, max_evalue)
-        wanted = found and (explain or plot is not None)
-        why, evidence = _explained(known.engine(), queries, found[0], settings) if wanted else (None, None)
+        _require_known(known, label, bank)
+        queries = _queries(clip, known, tell)
+        with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
+            nearest = search(queries, limit=limit, settings=settings, only=only)
+            found = sure_ones(nearest, max_evalue)
+            wanted = found and (explain or plot is not None)
+            engine = engine_of(found[0].dance_id) if wanted else None
+        why, evidence = _explained(engine, queries, found[0], settings) if engine else (None, None)
     _tell(found, why if explain else None, as_json)
     if not found:
         _tell_of_none(nearest, clip, catalogue, only, quiet=as_json)
@@ -99,14 +115,38 @@ def search_command(
         _draw(plot, found[0], evidence, clip.name, force)
 
 
-def _queries(clip: Path, tokeniser: "Tokeniser", tell: "Progress") -> "list[Query]":
-    """All ways to read the clip."""
-    from dancematch.pipeline.readings import holds_words, read_clip
+def _require_known(known: "Catalogue", label: str | None, bank: str | None) -> None:
+    """Say before the work that nothing can be found by a name that no dance has."""
+    for what, name in (("label", label), ("bank", bank)):
+        if name is not None and not known.has_any(**{what: name}):
+            raise InputError(
+                f"no dance in {known.where} has the {what} {name!r}; 'dancematch stats' names all"
+            )
 
-    seen = read_clip(clip, tokeniser, on_progress=tell)
+
+def _queries(clip: Path, known: "Catalogue", tell: "Progress") -> "list[Query]":
+    """All ways to read the clip."""
+    from dancematch.pipeline.readings import holds_words
+
+    seen = known.readings(clip, tell)
     if holds_words(clip):
         say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
     return [query for one in seen for query in one.queries()]
+
+
+@contextmanager
+def _searcher(
+    known: "Catalogue", where: str, cluster: str | None, shards: int | None
+) -> "Iterator[tuple[Callable[..., list[Match]], Callable[[str], Engine]]]":
+    """How to search, and an engine to explain a dance by: those of a cluster, or of this process."""
+    if cluster is None:
+        engine = known.engine()
+        yield engine.search, lambda _name: engine
+        return
+    from dancematch.cluster.search import SHARDS, ClusterSearch
+
+    with ClusterSearch(known, where, cluster, shards=shards or SHARDS) as spread:
+        yield spread.search_queries, spread.engine_of
 
 
 def _explained(
@@ -159,7 +199,7 @@ def _tell(found: "list[Match]", why: "Explanation | None", as_json: bool) -> Non
 
 
 def _tell_of_none(nearest: "list[Match]", clip: Path, catalogue: str, only: Only, *, quiet: bool) -> None:
-    if quiet:
+    if nearest and quiet:
         return
     if nearest:
         say(f"no match: {clip} is none of the dances in {catalogue}")
@@ -169,7 +209,7 @@ def _tell_of_none(nearest: "list[Match]", clip: Path, catalogue: str, only: Only
     elif only == Only():
         say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:
-        say(f"no match: {catalogue} has no dance of that label, bank or kind; 'dancematch list' names all")
+        say(f"no match: {catalogue} has no dance of that label, bank and kind; 'dancematch list' names all")
 
 
 def print_matches(matches: "list[Match]") -> None:

@@ -32,6 +32,6 @@ def verify_command(catalogue: str, as_json: bool) -> None:
                 click.echo(found.problem if found.dance_id is None else f"{found.dance_id}: {found.problem}")
     finally:
         store.close()
-    say(f"{catalogue}: {count} problem(s)" if count else f"{catalogue}: all is well")
+    say(f"{store.where}: {count} problem(s)" if count else f"{store.where}: all is well")
     if count:
         sys.exit(1)

@@ -66,7 +66,9 @@ def words_command(
         raise InputError(f"{tokeniser.model_id} has no channel {min(unknown)!r}; it has {known}")
     said = _said(tokeniser, model, catalogue)
     if render:
-        source = "the model's background" if catalogue is None else Path(catalogue).name
+        from dancematch.catalogue.connection import shown_address
+
+        source = "the model's background" if catalogue is None else Path(shown_address(catalogue)).name
         with share_bar("drawing") as tell:
             write_gallery(page, tokeniser, said, source=source, overwrite=force, on_progress=tell)
         say(f"{page}: the {tokeniser.vocabulary} words of each body part; open it in a browser")

@@ -21,7 +21,7 @@ FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
 # the background knows. One known dance would otherwise be taken for most others of its style.
 STRANGER = 0.38
 ANOTHER_TAKE = 1e-6  # a peer this far above the background may be the same dance: it is no judge
-WIDENING = 1.2  # real tails are heavier than a normal one; eval/calibration.py shows what this lets in
+WIDENING = 1.2  # real tails are heavier than a normal one; the suite open-set shows what this lets in
 _LEAST_SPREAD = 0.08  # a clip that nobody resembles at all has a narrower crowd, which says nothing
 _NORMAL = NormalDist()
 

@@ -8,12 +8,13 @@ come, each with one of about its size, so that adding an entry costs little howe
 A word's rarity, and with it every norm, depends on all entries. Both are made anew, from
 nothing, by the first question after any change: the answer is always that of a store freshly
 built of the living entries. That costs as much as a handful of questions; adding costs none of it.
+Where these entries are only some of many (`weigh_among`), what all of them use decides instead.
 """
 
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -34,6 +35,7 @@ from dancematch.index.histogram import (
     word_counts,
     word_rarity,
 )
+from dancematch.index.usage import Usage
 from dancematch.types import Fingerprint, FloatArray
 
 DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
@@ -55,22 +57,24 @@ class _Snapshot:
     cells: int
     weighting: Weighting
     stored: Weights | None = None  # the weights, if they come from a file
+    among: Usage | None = None  # the usage that decides, if these are only some of all entries
 
     @cached_property
     def entries(self) -> int:
         return sum(block.living for block in self.blocks)
 
     @cached_property
-    def usage(self) -> NDArray[np.int64]:
-        """How many entries have each cell, and how often in all: [2, cells]."""
-        none = np.zeros((2, self.cells), np.int64)
-        return np.asarray(sum((block.usage for block in self.blocks), start=none))
+    def usage(self) -> Usage:
+        """How these entries use words."""
+        documents, totals = sum((one.usage for one in self.blocks), np.zeros((2, self.cells), np.int64))
+        return Usage(self.entries, documents, totals)
 
     @cached_property
     def weights(self) -> Weights:
         if self.stored is not None:
             return self.stored
-        rarity = word_rarity(self.usage[0], self.entries, self.weighting)
+        usage = self.among or self.usage
+        rarity = word_rarity(usage.documents, usage.entries, self.weighting)
         powers = self.values**2
         inverse = [
             frozen(block_parts.inverse_norms(block, rarity**2, powers, self.channels))
@@ -152,13 +156,23 @@ class Columns:
         return sum(array.nbytes for array in arrays)
 
     def word_totals(self) -> NDArray[np.int64]:
-        """How often each word comes in all entries together: [channels, words]."""
-        totals = self._snapshot.usage[1]
-        return np.asarray(totals.reshape(self.channels, self.vocabulary))
+        """How often each word comes in all entries together, those elsewhere too: [channels, words]."""
+        snapshot = self._snapshot
+        usage = snapshot.among or snapshot.usage
+        return np.asarray(usage.totals.reshape(self.channels, self.vocabulary))
 
     def rarity(self) -> FloatArray:
         """What each word is worth among the entries: [channels, words]."""
         return np.asarray(self._snapshot.weights.rarity.reshape(self.channels, self.vocabulary))
+
+    def usage(self) -> Usage:
+        """How the entries that are here use words."""
+        return self._snapshot.usage
+
+    def weigh_among(self, usage: Usage) -> None:
+        """Weigh words as they are rare among all entries, of which these are some; until the next change."""
+        with self._writing:
+            self._snapshot = replace(self._snapshot, stored=None, among=usage)
 
     def append(self, counts: NDArray[np.uint8], names: Sequence[str] | None = None) -> NDArray[np.int64]:
         """Add entries [n, channels, words]; returns the numbers by which they are known from now on.

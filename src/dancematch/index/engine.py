@@ -8,15 +8,13 @@ what tempo. Dances come and go while others search.
 import threading
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.index.align import TEMPI, usual_similarity
-from dancematch.index.calibrate import evalue, evalues
+from dancematch.index.align import usual_similarity
 from dancematch.index.columns import Columns
 from dancematch.index.entries import (
     WINDOW_SECONDS,
@@ -24,62 +22,38 @@ from dancematch.index.entries import (
     WINDOWED_FROM_SECONDS,
     Entries,
 )
-from dancematch.index.hands import each
-from dancematch.index.judge import Judged, judge
+from dancematch.index.judge import Judged
 from dancematch.index.library_folder import load_library, save_library
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.postings import Postings, choose_channels
+from dancematch.index.ranking import (
+    PASSAGES,
+    PEERS,
+    Crowd,
+    Judges,
+    Peers,
+    Query,
+    Shortlisted,
+    crowd,
+    look_at,
+    rank,
+)
 from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
-from dancematch.index.shelf import EMPTY, Placed, Shelf, pack, unpack
+from dancematch.index.shelf import EMPTY, Shelf, pack, unpack
 from dancematch.index.shortlist import Candidates, Library, propose
 from dancematch.index.tracks import Known, Tracks, tracks_of
-from dancematch.types import Codebook, Fingerprint, FloatArray, Match
+from dancematch.index.usage import Usage
+from dancematch.types import Codebook, Fingerprint, Match
 
-PEERS = 60  # dances of the catalogue that help to judge a score
-PASSAGES = 8  # of a match
-
-
-@dataclass(frozen=True)
-class Query:
-    """One way to read the clip that is searched for."""
-
-    fingerprint: Fingerprint
-    mirrored: bool = False
-    dancer: int = 1
+__all__ = ["PASSAGES", "Crowd", "Engine", "Insight", "Query"]
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A dance that stage two has looked at, by the reading of the clip that fits it best."""
+class Insight(NamedTuple):
+    """What searches go by: whoever explains a match must see the very numbers."""
 
-    reading: int
-    candidate: int
-    name: str
-    score: float
-    evidence: float
-
-
-@dataclass(frozen=True)
-class _Crowd:
-    """What other dances score against one reading of the clip."""
-
-    background: FloatArray
-    peers: dict[str, float]  # dances of the catalogue, by name
-    dances: int  # how many the catalogue has
-
-    def evalues(self, found: Sequence[_Found], readings: int) -> dict[str, float]:
-        """How many dances would score as well by chance, all readings of the clip tried: by name."""
-        trials = self.dances * readings
-        others = [one for one in found if one.name not in self.peers]
-        scores, peers = np.array([one.evidence for one in others]), np.array(list(self.peers.values()))
-        result = dict(
-            zip((one.name for one in others), evalues(scores, self.background, peers, trials), strict=True)
-        )
-        for one in found:
-            if one.name in self.peers:  # nobody is a judge of himself
-                peers = np.array([score for name, score in self.peers.items() if name != one.name])
-                result[one.name] = evalue(one.evidence, self.background, peers, trials)
-        return result
+    library: Library
+    rarity: Rarity
+    codebook: Codebook
 
 
 class Engine:
@@ -125,6 +99,11 @@ class Engine:
     def tracks(self) -> int:
         """How many dancers are there."""
         return len(self._library.entries.tracks)
+
+    @property
+    def library(self) -> Library:
+        """All that is known of the dances."""
+        return self._library
 
     def add(self, known: Sequence[Known]) -> None:
         """Enter dancers of dances; searches find them from now on."""
@@ -181,37 +160,25 @@ class Engine:
         chosen, rarity = settings or self._settings, self._worth()
         readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
-        looked = each(  # stage two: order in time
-            lambda number: self._look_at(readings[number], candidates.stretches[number], chosen),
-            range(len(readings)),
-        )
-        found = self._ranked(queries, candidates, looked)[:limit]
-        best = sorted({one.reading for one in found})
-        crowds = each(lambda number: self._crowd(readings[number], chosen), best)
-        chance = {
-            name: float(value)
-            for number, crowd in zip(best, crowds, strict=True)
-            for name, value in crowd.evalues(
-                [one for one in found if one.reading == number], len(queries)
-            ).items()
-        }
-        return [
-            self._match(
-                one, queries[one.reading], readings[one.reading],
-                track=int(candidates.stretches[one.reading].tracks[one.candidate]),
-                looked=looked[one.reading],
-                evalue=chance[one.name],
-            )
-            for one in found
-        ]  # fmt: skip
+        shortlisted = Shortlisted(self._names(candidates), candidates.stretches, self._library.shelf)
+        return rank(queries, readings, shortlisted, self._judges(only.but), chosen, limit)  # stage two: order
 
     def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], Judged]:
         """The dances that stage one proposes for one reading of a clip, and what each metric says of them."""
         chosen = settings or self._settings
         reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
         candidates = propose(self._library, [reading], chosen, ANY)
-        names = [self._library.entries.names[dance] for dance in candidates.dances.tolist()]
-        return names, self._look_at(reading, candidates.stretches[0], chosen)
+        looked = look_at(reading, self._library.shelf, candidates.stretches[0], chosen)
+        return self._names(candidates), looked
+
+    def crowd(self, query: Query, *, settings: Settings | None = None) -> Crowd:
+        """What other dances score against one reading of a clip: what its E-values are judged by."""
+        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
+        return crowd(reading, self._judges(), settings or self._settings)
+
+    def insight(self) -> Insight:
+        """What searches go by at this moment."""
+        return Insight(self._library, self._worth(), self._codebook)
 
     def save(self, folder: str | Path, stamp: str) -> None:
         """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
@@ -256,6 +223,16 @@ class Engine:
             "background": zlib.crc32(self._background.words.tobytes() + self._background.seen.tobytes()),
         }
 
+    def usage(self) -> Usage:
+        """How the entries that are here, background included, use words."""
+        return self._library.columns.usage()
+
+    def weigh_among(self, usage: Usage) -> None:
+        """Weigh words as they are rare among all entries, of which these are some; until the next change."""
+        with self._writing:
+            self._library.columns.weigh_among(usage)
+            self._rarity = None
+
     def _worth(self) -> Rarity:
         """What words are worth among the entries as they are now."""
         rarity = self._rarity
@@ -265,81 +242,14 @@ class Engine:
             rarity = self._rarity = Rarity(self._settings.weighting, columns.rarity(), usual)
         return rarity
 
-    def _look_at(self, reading: Reading, placed: Placed, settings: Settings) -> Judged:
-        """What both stages say of stretches of known dances for one reading of the clip."""
-        shelf = self._library.shelf
-        stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
-        same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
-        return judge(reading, stretches, stretches if same else shelf.stretches(whole), settings)
+    def _names(self, candidates: Candidates) -> list[str]:
+        return [self._library.entries.names[dance] for dance in candidates.dances.tolist()]
 
-    def _ranked(
-        self, queries: Sequence[Query], candidates: Candidates, looked: Sequence[Judged]
-    ) -> list[_Found]:
-        """The dances, best first, each by the reading that fits it best."""
-        if not len(candidates):
-            return []
-        agreements = np.stack([one.lines.agreements for one in looked])  # [readings, dances]
-        scores = np.stack([one.scores for one in looked])
-        # Between mirrored and not, order decides: a dance that repeats its moves on the other side
-        # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
-        dancers = np.array([query.dancer for query in queries])
-        for dancer in np.unique(dancers):
-            own = np.flatnonzero(dancers == dancer)
-            best = own[agreements[own].argmax(axis=0)]
-            scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
-        chosen = scores.argmax(axis=0)
-        found = [
-            _Found(
-                int(reading),
-                number,
-                self._library.entries.names[dance],
-                score=float(scores[reading, number]),
-                evidence=float(looked[reading].evidence[number]),
-            )
-            for number, (reading, dance) in enumerate(zip(chosen, candidates.dances.tolist(), strict=True))
-        ]
-        return sorted(found, key=lambda one: (-one.score, one.name))
-
-    def _crowd(self, reading: Reading, settings: Settings) -> _Crowd:
-        """What other dances score against one reading of the clip."""
-        background = judge(reading, self._background, self._background, settings).evidence
+    def _judges(self, but: frozenset[str] = frozenset()) -> Judges:
+        """What the scores of a search without some dances are judged by."""
         entries, shelf = self._library.entries, self._library.shelf
         chosen = entries.sample(PEERS)
         own, begins = entries.of_tracks(chosen)  # the whole and its windows
-        shown = reading.histogram(reading.cosines(shelf.stretches(entries.placed(own))))
-        best = [
-            first + int(part.argmax())
-            for first, part in zip(begins, np.split(shown, begins[1:]), strict=True)
-        ]
-        judged = self._look_at(reading, entries.placed(own[best]), settings).evidence
         names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
-        return _Crowd(background, dict(zip(names, judged.tolist(), strict=True)), entries.dances)
-
-    def _match(
-        self, found: _Found, query: Query, reading: Reading, *, track: int, looked: Judged, evalue: float
-    ) -> Match:
-        reference, number = self._library.shelf.fingerprint(track), found.candidate
-        lines = looked.lines
-        in_query, in_reference = reading.spans(
-            reference, int(lines.offsets[number]), int(lines.tempi[number])
-        )
-        by_channel = {
-            name: max(0.0, float(cosine))
-            for name, cosine, shown in zip(
-                self._codebook.channels, looked.cosines[:, number], reading.seen, strict=True
-            )
-            if shown > 0
-        }
-        parts = {name: float(values[number]) for name, values in looked.parts.items()}
-        return Match(
-            dance_id=found.name,
-            score=found.score,
-            query=in_query,
-            reference=in_reference,
-            mirrored=query.mirrored,
-            tempo=TEMPI[lines.tempi[number]],
-            dancer=query.dancer,
-            evalue=evalue,
-            parts={**parts, "order": float(lines.agreements[number]), **by_channel},
-            passages=reading.passages(reference, PASSAGES),
-        )
+        dances = entries.dances - len(entries.dances_named(but))
+        return Judges(self._background, Peers(names, entries.placed(own), begins, shelf, dances), but)

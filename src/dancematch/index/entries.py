@@ -4,7 +4,7 @@ The histogram of three minutes does not show the five seconds somebody danced of
 numbered as stage one numbers them; an entry says which track it is of, and which words of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -163,6 +163,19 @@ class Entries:
         begins = np.cumsum(sizes) - sizes
         return np.repeat(firsts - begins, sizes) + np.arange(sizes.sum()), begins
 
+    def keys_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The keys that tracks were entered with."""
+        return np.asarray(self._facts.rows["key"][tracks])
+
+    def tracks_with(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The numbers of the tracks, all of them there, that were entered with these keys."""
+        return np.array([self._by_key[key] for key in keys.tolist()], dtype=np.int64)
+
+    def places_of(self, entries: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Which of its track's entries each entry is: 0 is the whole."""
+        known = self._entries.rows["track"]
+        return np.asarray(entries - np.searchsorted(known, known[entries]), dtype=np.int64)
+
     def placed(self, entries: NDArray[np.integer]) -> Placed:
         """Where the entries' words stand."""
         return _placed(self._entries.rows[entries])
@@ -193,7 +206,16 @@ class Entries:
                 allowed &= facts[name] == self._texts.get(text, len(self._texts))
         if only.periodic is not None:
             allowed &= np.isfinite(facts["period"]) == only.periodic
+        if only.but:
+            allowed &= ~np.isin(facts["dance"], self.dances_named(only.but))
+        if only.among is not None:
+            allowed &= np.isin(facts["dance"], self.dances_named(only.among))
         return allowed
+
+    def dances_named(self, names: Iterable[str]) -> list[int]:
+        """The numbers of those of the dances that are there."""
+        numbers = [self._numbers[name] for name in names if name in self._numbers]
+        return [number for number in numbers if self._dancers.rows[number]]
 
     def dances_among(self, allowed: NDArray[np.bool_], only: Only) -> int:
         """How many dances the allowed tracks are of."""

@@ -8,7 +8,7 @@ same threshold: a second take of a step is seldom word for word the first.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ Curve = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Period:
-    """After how long a dance repeats itself, and how truly: strength 1 is word for word."""
+    """After how long a dance repeats itself, and how truly, at the nearest whole word: 1 is word for word."""
 
     seconds: float
     strength: float
@@ -46,20 +46,44 @@ def period_of(
 ) -> Period | None:
     """The period of a dance; None if its autocorrelation has too few high peaks.
 
-    A peak is a lag that is strictly better than both its neighbours; it is placed between words
-    by the parabola through the three.
+    A peak is a lag, of 2 words to half the dance, that is strictly better than both its neighbours.
+    Of a move that is danced three times only the first return lies there; its second counts
+    too, beyond half the dance, at twice the lag of the first. `paper` has peaks at any lag.
     """
     curve = autocorrelation(fingerprint, codebook, method)
     compared = codebook is not None and method == "match"
     least = (LEAST_LIKENESS if compared else LEAST_PEAK) if least_peak is None else least_peak
-    peaks = [lag for lag in _strict_peaks(curve) if lag >= FIRST_LAG and curve[lag] > least]
-    if len(peaks) < max(1, least_peaks):
+    high = [_apex(curve, lag) for lag in _strict_peaks(curve) if lag >= FIRST_LAG and curve[lag] > least]
+    last = len(curve) if method == "paper" else len(fingerprint) // 2
+    peaks = [peak for peak in high if peak.lag <= last]
+    twice = [2 * peak.place for peak in peaks]
+    again = [peak for peak in high if peak.lag > last and any(abs(peak.lag - lag) <= 1 for lag in twice)]
+    count = len(peaks) + len(again)
+    if not peaks or count < least_peaks:
         return None
-    highest = max(curve[lag] for lag in peaks)
-    lag = next(lag for lag in peaks if curve[lag] >= AS_HIGH * highest)
-    before, here, after = curve[lag - 1 : lag + 2]
-    between = 0.5 * (before - after) / (before - 2 * here + after)
-    return Period(float((lag + between) * fingerprint.seconds_per_word), float(here), len(peaks))
+    highest = max(peak.height for peak in peaks)
+    chosen = next(peak for peak in peaks if peak.height >= AS_HIGH * highest)
+    return Period(chosen.place * fingerprint.seconds_per_word, float(curve[chosen.lag]), count)
+
+
+class _Apex(NamedTuple):
+    """Where a peak is and how high, between words: a period is seldom a whole number of them."""
+
+    lag: int
+    place: float
+    height: float
+
+
+def _apex(curve: Curve, lag: int) -> _Apex:
+    """Where two equally steep lines through a peak and its neighbours meet.
+
+    Words agree the less the more their moments are apart, evenly: a line on either side. At half a
+    word from its lag a peak shows only part of its height, and its double, a whole number of
+    words, would pass for the period.
+    """
+    before, here, after = (float(value) for value in curve[lag - 1 : lag + 2])
+    steep = here - min(before, after)
+    return _Apex(lag, lag + (after - before) / (2 * steep), here + abs(after - before) / 2)
 
 
 def autocorrelation(
@@ -67,7 +91,7 @@ def autocorrelation(
 ) -> Curve:
     """How alike the dance is to itself so many words later, by lag from 0; NaN where nothing is seen.
 
-    To one lag beyond half the dance, so that half the dance can be a peak; `paper` to the end.
+    To two thirds of the dance and a little beyond, so that a third time can be a peak; `paper` to the end.
     """
     if method not in get_args(Method):
         raise InputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
@@ -122,7 +146,7 @@ def _of_likeness(fingerprint: Fingerprint, codebook: Codebook) -> Curve:
 
 
 def _lags(words: NDArray[np.uint16]) -> range:
-    return range(min(len(words) // 2 + 2, len(words)))
+    return range(min(2 * len(words) // 3 + 3, len(words)))
 
 
 def _means(values: list[Curve], seen: NDArray[np.bool_]) -> Curve:

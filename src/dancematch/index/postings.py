@@ -59,6 +59,19 @@ class Votes:
     offsets: IntArray  # the entry's word at which the query begins, about; negative if before it
 
 
+class Tally(NamedTuple):
+    """How often a query's trigrams occur: what a vote weighs depends on it."""
+
+    counts: IntArray  # [trigrams of the query]
+    occurrences: int  # of all trigrams
+
+
+def tally_of_all(parts: Sequence[Tally]) -> Tally:
+    """The tally of one query among all parts, of which there is at least one."""
+    counts, occurrences = zip(*parts, strict=True)
+    return Tally(np.sum(counts, axis=0), sum(occurrences))
+
+
 class Run(NamedTuple):
     """Occurrences by key; the arrays may lie in files."""
 
@@ -94,6 +107,7 @@ class Postings:
         self.key_type = np.dtype(np.uint32 if narrow else np.uint64)
         self._runs: tuple[Run, ...] = ()
         self._alive = np.zeros(0, dtype=np.bool_)
+        self._counted: tuple[tuple[Run, ...], NDArray[np.bool_], int] | None = None  # living occurrences
         self._scratch = _Scratch()
 
     def __len__(self) -> int:
@@ -163,30 +177,57 @@ class Postings:
             )
             self._runs = tuple(run for run in thinned if len(run.keys))
 
-    def search(self, query: Fingerprint, limit: int) -> Votes:
+    def tally(self, query: Fingerprint) -> Tally:
+        """How often the query's trigrams occur here."""
+        runs, alive = self._runs, self._alive
+        return self._tallied(runs, alive, self._found(query, runs)[0])
+
+    def search(self, query: Fingerprint, limit: int, tally: Tally | None = None) -> Votes:
         """The `limit` entries with the heaviest vote for one place in them.
 
-        Exact, but for the commonest trigrams of a query that would cast over `MOST_VOTES`.
+        Exact, but for the commonest trigrams of a query that would cast over `MOST_VOTES`. Where these
+        entries are only some of many, the `tally` of all says what is rare.
         """
         if limit < 1:
             raise InputError(f"a search needs a limit of 1 or more, got {limit}")
+        runs, alive = self._runs, self._alive  # as they stand now
+        if not runs:
+            return Votes(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64))
+        bounds, times = self._found(query, runs)
+        counts, occurrences = tally or self._tallied(runs, alive, bounds)
+        rarest = np.argsort(counts, kind="stable")
+        kept = rarest[(counts[rarest] > 0) & (np.cumsum(counts[rarest]) <= MOST_VOTES)]
+        rarity = 0.1 + np.log(occurrences / counts[kept])
+        weights = np.rint(_UNIT * rarity).astype(np.int32)
+        return _elect(_Asked(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch)
+
+    def _tallied(self, runs: tuple[Run, ...], alive: NDArray[np.bool_], bounds: IntArray) -> Tally:
+        """Of the living alone: what is rare must not depend on who was here once."""
+        if alive.all():
+            return Tally((bounds[:, 1] - bounds[:, 0]).sum(axis=0), sum(len(run.entries) for run in runs))
+        counts = np.zeros(bounds.shape[2], np.int64)
+        for run, (first, end) in zip(runs, bounds, strict=True):
+            counts += trigrams.count_living(run.entries, first, end, alive)
+        if self._counted is None or self._counted[0] is not runs or self._counted[1] is not alive:
+            everywhere = np.zeros(1, np.int64)
+            total = sum(
+                int(trigrams.count_living(run.entries, everywhere, everywhere + len(run.entries), alive)[0])
+                for run in runs
+            )
+            self._counted = runs, alive, total
+        return Tally(counts, self._counted[2])
+
+    def _found(self, query: Fingerprint, runs: Sequence[Run]) -> tuple[IntArray, IntArray]:
+        """Where the query's trigrams lie in each run, [runs, 2, trigrams], and when in the query."""
         packed = pack([self._checked(query)])
         keys, times, _ = trigrams.trigrams_of(
             packed.words, packed.seen, packed.offsets, self.channels, self.vocabulary
         )
-        keys, times = keys.astype(self.key_type), times.astype(np.int64)
-        runs, alive = self._runs, self._alive  # as they stand now
-        if not runs:
-            return Votes(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64))
+        keys = keys.astype(self.key_type)
         bounds = np.zeros((len(runs), 2, len(keys)), dtype=np.int64)
         for run, found in zip(runs, bounds, strict=True):
             found[0], found[1] = trigrams.bounds(run.keys, run.starts, len(run.entries), keys)
-        counts = (bounds[:, 1] - bounds[:, 0]).sum(axis=0)
-        rarest = np.argsort(counts, kind="stable")
-        kept = rarest[(counts[rarest] > 0) & (np.cumsum(counts[rarest]) <= MOST_VOTES)]
-        rarity = 0.1 + np.log(sum(len(run.entries) for run in runs) / counts[kept])
-        weights = np.rint(_UNIT * rarity).astype(np.int32)
-        return _elect(_Asked(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch)
+        return bounds, times.astype(np.int64)
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         steps, channels = fingerprint.words.shape

@@ -20,6 +20,8 @@ class Only:
     label: str | None = None
     bank: str | None = None
     periodic: bool | None = None  # whether the dance repeats itself
+    but: frozenset[str] = frozenset()  # dances that the search is to be made without, by their names
+    among: frozenset[str] | None = None  # dances by their names; chance is still judged by all
 
 
 ANY = Only()

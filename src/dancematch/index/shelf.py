@@ -143,6 +143,15 @@ class Shelf:
             float(start), seen.astype(np.float32),
         )  # fmt: skip
 
+    def volume_of(self, tracks: NDArray[np.integer]) -> Volume:
+        """Some of the tracks, at least one, copied."""
+        numbers, held = np.asarray(tracks, dtype=np.int64), self._held
+        words, seen, offsets = self.stretches(self.wholes(numbers))
+        clocks = np.zeros((len(numbers), 2))
+        for volume, chosen, inside in _by_volume(held, numbers):
+            clocks[chosen] = volume.clocks[inside]
+        return Volume(words, np.packbits(seen, axis=1), offsets, clocks)
+
     def stretches(self, placed: Placed) -> Stretches:
         """The words of stretches."""
         held = self._held

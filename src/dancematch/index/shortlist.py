@@ -3,20 +3,23 @@
 Two ways lead onto the shortlist. By histogram, exactly: no dance that was left out has an entry
 more like the clip than one that was taken. And by three words in a row (`postings.py`), which
 finds short clips that a histogram cannot tell apart.
+
+What is chosen depends on the entries alone, not on where they are: `choose` asks a `Field`, which is
+this process's own `Library` here and may be the parts of one on many machines.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.columns import Columns, Top
+from dancematch.index.columns import Columns
 from dancematch.index.entries import NOBODY, Entries
 from dancematch.index.hands import each
 from dancematch.index.likeness import Reading
-from dancematch.index.postings import Postings
+from dancematch.index.postings import Postings, Tally
 from dancematch.index.settings import ANY, Only, Settings
 from dancematch.index.shelf import Placed, Shelf
 
@@ -24,6 +27,67 @@ VOTED = 20  # dances that each reading of the clip may add by three words in a r
 _SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long one has many; never more
 
 IntArray = NDArray[np.int64]
+
+
+class Census(NamedTuple):
+    """How many there are."""
+
+    entries: int  # strangers included
+    strangers: int
+    dances: int
+    allowed: int  # dances that the search may find
+
+
+class Ranked(NamedTuple):
+    """Entries by how like one reading they are, best first; equal ones in the order of their numbers."""
+
+    entries: IntArray
+    dances: IntArray  # `NOBODY` for a stranger
+    scores: NDArray[np.float32]
+
+
+class Voted(NamedTuple):
+    """Stretches that three words in a row speak for, best first; equal ones in the order of the tracks."""
+
+    tracks: IntArray
+    dances: IntArray
+    firsts: IntArray
+    lasts: IntArray
+    scores: NDArray[np.float32]
+    allowed: NDArray[np.bool_]  # whether the search may find them
+
+    def at(self, places: Sequence[int] | NDArray[np.integer]) -> "Voted":
+        """Some of them."""
+        tracks, dances, firsts, lasts, scores, allowed = self
+        where = np.asarray(places, dtype=np.intp)
+        return Voted(tracks[where], dances[where], firsts[where], lasts[where], scores[where], allowed[where])
+
+
+class Field(Protocol):
+    """All entries, as a search of one clip sees them; a list has an item a reading of the clip."""
+
+    def census(self) -> Census:
+        """How many there are."""
+
+    def nearest(self, size: int | None) -> list[Ranked]:
+        """The entries most like the clip, at most `size`; all of them if that is None."""
+
+    def voted(self) -> list[Voted]:
+        """What three words in a row speak for, at most `VOTED`."""
+
+
+class Chosen(NamedTuple):
+    """Proposed dances by the numbers that their field gives them."""
+
+    dances: IntArray
+    entries: list[IntArray]  # a reading: the entry of each dance that is most like it
+    voted: Voted | None  # further dances, the same stretch of each for every reading
+
+    @classmethod
+    def nobody(cls, readings: int) -> "Chosen":
+        """No dance at all."""
+        none = np.zeros(0, np.int64)
+        return cls(none, [none] * readings, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,53 +119,102 @@ class Library:
     postings: Postings
 
 
+class OwnField:
+    """The entries of a library, by its own numbers."""
+
+    def __init__(self, library: Library, readings: Sequence[Reading], only: Only) -> None:
+        self._library, self._readings, self._only = library, readings, only
+        self._allowed = library.entries.allowed(only)
+
+    def census(self) -> Census:
+        """How many there are."""
+        entries = self._library.entries
+        allowed = entries.dances_among(self._allowed, self._only)
+        return Census(len(self._library.columns), len(entries.strangers), entries.dances, allowed)
+
+    def nearest(self, size: int | None) -> list[Ranked]:
+        """The entries most like the clip, at most `size`; all of them if that is None."""
+        columns, readings = self._library.columns, self._readings
+        among = None if self._only == ANY else self._library.entries.entries_among(self._allowed)
+        if size is not None:
+            counts, seen = [one.counts for one in readings], [one.seen for one in readings]
+            return [self._ranked(*top) for top in columns.top_of_each(counts, seen, size, among)]
+        every = [columns.scores(one.counts, one.seen) for one in readings]
+        if among is not None:
+            every = [type(top)(top.rows[among[top.rows]], top.scores[among[top.rows]]) for top in every]
+        return [self._ranked(*top) for top in every]
+
+    def _ranked(self, rows: IntArray, scores: NDArray[np.float32]) -> Ranked:
+        entries = self._library.entries
+        tracks = entries.placed(rows).tracks
+        dances = np.full(len(rows), NOBODY, np.int64)
+        dances[tracks != NOBODY] = entries.dances_of(tracks[tracks != NOBODY])
+        return Ranked(rows, dances, scores)
+
+    def voted(self, tallies: Sequence[Tally] | None = None) -> list[Voted]:
+        """What three words in a row speak for, at most `VOTED`; how rare they are, `tallies` may say."""
+        numbers = range(len(self._readings))
+        return each(lambda n: self._voted(self._readings[n], tallies[n] if tallies else None), numbers)
+
+    def _voted(self, reading: Reading, tally: Tally | None) -> Voted:
+        library = self._library
+        votes = library.postings.search(reading.fingerprint, VOTED, tally)
+        lasts = library.shelf.wholes(votes.entries).lasts
+        firsts = np.clip(votes.offsets, 0, lasts)
+        ends = np.clip(votes.offsets + len(reading.fingerprint) - 1, firsts, lasts)
+        dances = library.entries.dances_of(votes.entries).astype(np.int64)
+        # A track may have come since it was asked who is allowed.
+        allowed = np.append(self._allowed, False)[np.minimum(votes.entries, len(self._allowed))]
+        return Voted(votes.entries, dances, firsts, ends, votes.scores, allowed)
+
+
 def propose(library: Library, readings: Sequence[Reading], settings: Settings, only: Only) -> Candidates:
     """The dances most like the clip in any of its readings."""
-    allowed = library.entries.allowed(only)
-    dances = library.entries.dances_among(allowed, only)
-    wanted = settings.shortlisted(dances) if readings else 0
+    chosen = choose(OwnField(library, readings, only), len(readings), settings)
+    stretches = [library.entries.placed(entries) for entries in chosen.entries]
+    if chosen.voted is None:
+        return Candidates(chosen.dances, stretches)
+    more = chosen.voted.tracks, chosen.voted.firsts, chosen.voted.lasts
+    stretches = [Placed(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
+    return Candidates(np.concatenate([chosen.dances, chosen.voted.dances]), stretches)
+
+
+def choose(field: Field, readings: int, settings: Settings) -> Chosen:
+    """The dances of a field that are most like the clip in any of its readings."""
+    census = field.census()
+    wanted = settings.shortlisted(census.allowed) if readings else 0
     if not wanted:
-        none = np.zeros(0, np.int64)
-        return Candidates(none, [Placed(none, none, none)] * len(readings))
-    best = _nearest(library, readings, wanted, None if only == ANY else allowed)
-    chosen = _most_alike(best, wanted)
-    stretches = [library.entries.placed(_entry_of_each(one, best, chosen)) for one in best]
-    candidates = Candidates(chosen, stretches)
-    return candidates if wanted >= dances else _with_voted(candidates, library, readings, allowed)
+        return Chosen.nobody(readings)
+    best = _nearest(field, census, wanted)
+    dances = _most_alike(best, wanted)
+    entries = [_entry_of_each(one, best, dances) for one in best]
+    voted = None if wanted >= census.allowed else _newcomers(field.voted(), dances)
+    return Chosen(dances, entries, voted)
 
 
-def _nearest(
-    library: Library, readings: Sequence[Reading], wanted: int, allowed: NDArray[np.bool_] | None
-) -> list[_Best]:
+def _nearest(field: Field, census: Census, wanted: int) -> list[_Best]:
     """Each reading's best entries, as many as it takes that no better dance can be among the rest."""
-    columns, entries = library.columns, library.entries
-    among = None if allowed is None else entries.entries_among(allowed)
-    counts, seen = [one.counts for one in readings], [one.seen for one in readings]
-    several = min(_SPARE, -(-len(columns) // max(1, entries.dances)))
-    size = several * wanted + len(entries.strangers)
-    while size < len(columns) // 2:
-        tops = columns.top_of_each(counts, seen, size, among)
-        best = [_by_dance(entries, top.rows, top.scores) for top in tops]
-        beyond = max(float(top.scores[-1]) if len(top.rows) == size else -np.inf for top in tops)
+    several = min(_SPARE, -(-census.entries // max(1, census.dances)))
+    size = several * wanted + census.strangers
+    while size < census.entries // 2:
+        tops = field.nearest(size)
+        best = [_by_dance(top) for top in tops]
+        beyond = max(float(top.scores[-1]) if len(top.entries) == size else -np.inf for top in tops)
         scores = _best_scores(best)[1]
         if beyond == -np.inf or (len(scores) >= wanted and np.partition(scores, -wanted)[-wanted] >= beyond):
             return best
         size *= 4
-    every = [columns.scores(*one) for one in zip(counts, seen, strict=True)]
-    if among is not None:
-        every = [Top(top.rows[among[top.rows]], top.scores[among[top.rows]]) for top in every]
-    return [_by_dance(entries, top.rows, top.scores) for top in every]
+    return [_by_dance(top) for top in field.nearest(None)]
 
 
-def _by_dance(entries: Entries, rows: IntArray, scores: NDArray[np.float32]) -> _Best:
-    tracks = entries.placed(rows).tracks
-    ours = tracks != NOBODY
-    rows, scores, dances = rows[ours], scores[ours], entries.dances_of(tracks[ours])
+def _by_dance(top: Ranked) -> _Best:
+    ours = top.dances != NOBODY
+    rows, dances, scores = (column[ours] for column in top)
     order = np.lexsort((rows, -scores, dances))  # the best of each dance first; equal ones by number
     sorted_dances = dances[order]
     firsts = order[np.flatnonzero(np.diff(sorted_dances, prepend=-1))]
     firsts = firsts[np.lexsort((rows[firsts], -scores[firsts]))]
-    return _Best(dances[firsts].astype(np.int64), rows[firsts], scores[firsts])
+    return _Best(dances[firsts], rows[firsts], scores[firsts])
 
 
 def _best_scores(best: Sequence[_Best]) -> tuple[IntArray, NDArray[np.float32]]:
@@ -130,25 +243,12 @@ def _entry_of_each(own: _Best, best: Sequence[_Best], chosen: IntArray) -> IntAr
     return found
 
 
-def _with_voted(
-    candidates: Candidates, library: Library, readings: Sequence[Reading], allowed: NDArray[np.bool_]
-) -> Candidates:
-    """The same and, where three words in a row speak for others, those too."""
-    known = set(candidates.dances.tolist())
-    dances, added = [], []
-    every = each(lambda reading: library.postings.search(reading.fingerprint, VOTED), readings)
-    for reading, votes in zip(readings, every, strict=True):
-        lasts = library.shelf.wholes(votes.entries).lasts
-        firsts = np.clip(votes.offsets, 0, lasts)
-        ends = np.clip(votes.offsets + len(reading.fingerprint) - 1, firsts, lasts)
-        whose = library.entries.dances_of(votes.entries).tolist()
-        for dance, *stretch in zip(whose, votes.entries, firsts, ends, strict=True):
-            if dance not in known and allowed[stretch[0]]:
-                known.add(dance)
-                dances.append(dance)
-                added.append(stretch)
-    if not added:
-        return candidates
-    more = np.array(added, dtype=np.int64).T
-    stretches = [Placed(*map(np.concatenate, zip(one, more, strict=True))) for one in candidates.stretches]
-    return Candidates(np.concatenate([candidates.dances, dances]).astype(np.int64), stretches)
+def _newcomers(every: Sequence[Voted], dances: IntArray) -> Voted | None:
+    """Of what each reading votes for, the dances that may be found and are not chosen already."""
+    all_votes = Voted(*map(np.concatenate, zip(*every, strict=True)))
+    known, places = set(dances.tolist()), []
+    for place, dance in enumerate(all_votes.dances.tolist()):
+        if dance not in known and all_votes.allowed[place]:
+            known.add(dance)
+            places.append(place)
+    return all_votes.at(places) if places else None

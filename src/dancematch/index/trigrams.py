@@ -139,6 +139,16 @@ def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
+    """How many occurrences in each of the ranges are of entries that are there."""
+    counts = np.zeros(len(first), np.int64)
+    for number in range(len(first)):
+        for i in range(first[number], end[number]):
+            counts[number] += entries[i] < len(alive) and alive[entries[i]]
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def count_totals(entries, first, end, weights, alive, totals, touched, count):  # type: ignore[no-untyped-def]
     """Add each vote to its entry; list the entries that got their first; how many are listed."""
     for number, weight in enumerate(weights):

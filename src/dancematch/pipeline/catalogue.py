@@ -7,28 +7,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dancematch.catalogue.listing import Page, dance_of, names_of, page_of, with_skeletons
+from dancematch.catalogue.records import KnownTrack, require_name
 from dancematch.catalogue.stats import Stats, stats_of
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
+from dancematch.formats import fingerprint as words_files
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
+from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
-from dancematch.motion import mirror, to_body15
+from dancematch.motion import to_body15
 from dancematch.pipeline.extract import (
+    Look,
     MakeEstimator,
+    Outcome,
     Progress,
     clips_in,
     content_hash,
     motions_of_many,
 )
 from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.pipeline.periods import measure_periods
 from dancematch.pipeline.words import nobody_in, period_in, put_into_words
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine
+    from dancematch.pipeline.readings import Performance
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,11 @@ def _readable(name: str) -> str:
     return name.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def _named(path: Path) -> str:
+    """The name that a dance has by its file: on one line, whatever is in the file's."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in _readable(path.stem))
+
+
 def sure_ones(matches: Sequence[Match], max_evalue: float = MAX_EVALUE) -> list[Match]:
     """The matches that chance gives no more often than `max_evalue` times a search."""
     return [match for match in matches if match.evalue is not None and match.evalue <= max_evalue]
@@ -87,9 +100,10 @@ class Catalogue:
         tokeniser = load_model(model)
         self.tokeniser: Tokeniser = tokeniser
         self._background = load_background(tokeniser, model)
-        self._store = Store(where, tokeniser.model_id, create=create)
+        self._store = Store(where, tokeniser.model_id, create=create, lazily=True)
         self._make_estimator = make_estimator
         self._kept = KeptEngine(self._store, tokeniser.codebook, self._background)
+        measure_periods(self._store, tokeniser)
 
     def add(
         self,
@@ -105,8 +119,8 @@ class Catalogue:
         The same content is not added twice, whatever its name.
         """
         path = Path(path)
-        names = {path: dance_id or _readable(path.stem)}
-        (added,) = self._add_named(names, label=label, bank=bank, jobs=1, on_progress=on_progress)
+        names = {path: _named(path) if dance_id is None else dance_id}
+        (added,) = self._add_named(names, label=label, bank=bank, look=self._look(1), on_progress=on_progress)
         if added.error is not None:
             raise added.error
         return added
@@ -118,11 +132,23 @@ class Catalogue:
         label: str | None = None,
         bank: str | None = None,
         jobs: int = 1,
+        look: Look | None = None,
         on_progress: Progress | None = None,
     ) -> Iterator[Added]:
-        """Learn every clip in the files and folders named, telling of each; a bad one spoils nothing else."""
-        names = {clip: _readable(clip.stem) for clip in clips_in(places)}
-        yield from self._add_named(names, label=label, bank=bank, jobs=jobs, on_progress=on_progress)
+        """Learn every clip in the files and folders named, telling of each; a bad one spoils nothing else.
+
+        `look` may see to the looking elsewhere than in `jobs` processes of this machine.
+        """
+        names = {clip: _named(clip) for clip in clips_in(places)}
+        yield from self._add_named(
+            names, label=label, bank=bank, look=look or self._look(jobs), on_progress=on_progress
+        )
+
+    def _look(self, jobs: int) -> Look:
+        """Look at clips here."""
+        return lambda contents, tell: motions_of_many(
+            list(contents), jobs=jobs, make_estimator=self._make_estimator, on_progress=tell
+        )
 
     def _add_named(
         self,
@@ -130,9 +156,10 @@ class Catalogue:
         *,
         label: str | None,
         bank: str | None,
-        jobs: int,
+        look: Look,
         on_progress: Progress | None,
     ) -> Iterator[Added]:
+        self._store.require_writable()
         originals: dict[str, Path] = {}  # by content
         twins: dict[Path, Path] = {}  # the same content twice in one call
         for path in names:
@@ -141,20 +168,14 @@ class Catalogue:
                 yield early
         results: dict[Path, Added] = {}
         hashes = {path: digest for digest, path in originals.items()}
-        outcomes = motions_of_many(
-            list(hashes), jobs=jobs, make_estimator=self._make_estimator, on_progress=on_progress
-        )
-        for outcome in outcomes:
+        for outcome in look(hashes, on_progress):
             path = outcome.path
             try:
                 if outcome.error is not None:
                     raise outcome.error
-                read = self._read(outcome.motions, path)
-                seconds = max(motion.span.end for motion, _ in read.values())
-                dance = Dance(names[path], _readable(path.name), hashes[path], seconds, label, bank)
-                tracks = [self._track(motion, words) for motion, words in read.values()]
-                self._store.add(dance, tracks)
-                results[path] = Added(path, names[path], dancers=len(tracks), seconds=seconds)
+                dance = Dance(names[path], _readable(path.name), hashes[path], 0.0, label, bank)
+                kept = self._learn_outcome(dance, outcome)
+                results[path] = Added(path, names[path], dancers=kept.dancers, seconds=kept.seconds)
             except DanceExistsError as error:  # somebody else was quicker
                 known_as = self._store.find_content(hashes[path])
                 results[path] = Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
@@ -165,6 +186,34 @@ class Catalogue:
             found = results[original]
             yield replace(found, path=path, skipped=found.error is None)
 
+    def learn(self, dance: Dance, motions: Sequence[Motion]) -> Dance:
+        """Keep a dance that has been seen already; how long it is and who dances it, the motions say."""
+        return self._learn_read(dance, list(self._read(motions, dance.source).values()))
+
+    def _learn_outcome(self, dance: Dance, outcome: Outcome) -> Dance:
+        if not outcome.words:
+            return self.learn(dance, outcome.motions)
+        for words in outcome.words:
+            require_words_of(self.tokeniser.model_id, words)
+        return self._learn_read(dance, list(zip(outcome.motions, outcome.words, strict=True)))
+
+    def _learn_read(self, dance: Dance, read: Sequence[tuple[Motion, Fingerprint]]) -> Dance:
+        tracks = [self._track(motion, words) for motion, words in read]
+        seconds = max(motion.span.end for motion, _ in read)
+        return self._keep(replace(dance, seconds=seconds), tracks)
+
+    def learn_words(self, dance: Dance, said: Sequence[Fingerprint]) -> Dance:
+        """Keep a dance that is known by its words alone, a dancer each; there is nothing to see of it."""
+        for words in said:
+            require_words_of(self.tokeniser.model_id, words)
+        tracks = [StoredTrack(words, None, *period_in(words, self.tokeniser)) for words in said]
+        seconds = max(words.span(0, len(words) - 1).end for words in said)
+        return self._keep(replace(dance, seconds=seconds), tracks)
+
+    def _keep(self, dance: Dance, tracks: Sequence[StoredTrack]) -> Dance:
+        self._store.add(dance, tracks)
+        return replace(dance, dancers=len(tracks))
+
     def _track(self, motion: Motion, words: Fingerprint) -> StoredTrack:
         kept = _brought_near(to_body15(motion))
         return StoredTrack(words, kept, *period_in(words, self.tokeniser))
@@ -174,6 +223,7 @@ class Catalogue:
     ) -> Added | None:
         """What can be said of a clip before the long work on it; noted in either book if nothing can."""
         try:
+            require_name(names[path])
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
@@ -185,7 +235,8 @@ class Catalogue:
             return Added(path, present, skipped=True)
         if self._store.has(names[path]):
             taken = f"{names[path]!r} is already the name of another dance in {self._store.where}"
-            return Added(path, error=DanceExistsError(f"{taken}; rename the file or give an id"))
+            other = "the content is new: rename the file or give an id"
+            return Added(path, error=DanceExistsError(f"{taken}; {other}"))
         originals[digest] = path
         return None
 
@@ -208,33 +259,31 @@ class Catalogue:
     ) -> list[Match]:
         """The known dances that the clip may be, best first; empty if it is none of them.
 
-        Every dancer in the clip is searched for, as seen and mirrored. `max_evalue` is the
-        decision: a match that chance would give more often is left out; None keeps all.
+        The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
+        for, as seen and mirrored. `max_evalue` is the decision: a match that chance would give more
+        often is left out; None keeps all.
         """
-        from dancematch.index.engine import Query
-
-        queries = [
-            reading
-            for dancer, (motion, words) in self._read_query(query, on_progress).items()
-            for reading in (
-                Query(words, mirrored=False, dancer=dancer),
-                Query(self.tokeniser.fingerprint(mirror(motion)), mirrored=True, dancer=dancer),
-            )
-        ]
+        queries = [reading for one in self.readings(query, on_progress) for reading in one.queries()]
         matches = self.engine().search(queries, limit=limit, settings=settings, only=only)
         return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
-    def _read_query(
-        self, query: str | Path | Motion | Sequence[Motion], on_progress: Progress | None
-    ) -> dict[int, tuple[Motion, Fingerprint]]:
-        if not isinstance(query, str | Path):
-            return self._read([query] if isinstance(query, Motion) else query, "the query")
+    def readings(
+        self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
+    ) -> "list[Performance]":
+        """Every dancer of a video, motion file, file of words or of motions, as a search reads them."""
+        from dancematch.pipeline.readings import holds_words, readings_of, readings_of_words
+
+        if not isinstance(clip, str | Path):
+            motions = [clip] if isinstance(clip, Motion) else clip
+            return readings_of(motions, self.tokeniser, "the query")
+        if holds_words(Path(clip)):
+            return readings_of_words(words_files.read(clip), self.tokeniser)
         (outcome,) = motions_of_many(
-            [Path(query)], make_estimator=self._make_estimator, on_progress=on_progress
+            [Path(clip)], make_estimator=self._make_estimator, on_progress=on_progress
         )
         if outcome.error is not None:
             raise outcome.error
-        return self._read(outcome.motions, outcome.path)
+        return readings_of(outcome.motions, self.tokeniser, outcome.path)
 
     def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""
@@ -243,6 +292,66 @@ class Catalogue:
     def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
         """What is known, or what of it has this label or is of this bank, by name."""
         return self._store.dances(label=label, bank=bank)
+
+    def has_any(self, *, label: str | None = None, bank: str | None = None) -> bool:
+        """Whether any dance is known or, if they are given, one of that label and bank."""
+        return self._store.has_any(label=label, bank=bank)
+
+    def page(
+        self,
+        *,
+        label: str | None = None,
+        bank: str | None = None,
+        text: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """Some of the dances, in order of name, the first of them after the name `after`."""
+        return page_of(self._store, label=label, bank=bank, text=text, after=after, limit=limit)
+
+    def dance(self, dance_id: str) -> Dance:
+        """What is known of one dance."""
+        return dance_of(self._store, dance_id)
+
+    def with_skeletons(self, dance_ids: Sequence[str]) -> set[str]:
+        """Those of the dances, some thousand at most, that can be shown."""
+        return with_skeletons(self._store, dance_ids)
+
+    def some_names(self, limit: int) -> list[str]:
+        """The names of at most `limit` dances, evenly chosen."""
+        return names_of(self._store, limit)
+
+    def known_by_content(self, digest: str) -> str | None:
+        """The dance that was learnt from the very content that `content_hash` names so."""
+        return self._store.find_content(digest)
+
+    def tracks(self, dance_ids: Iterable[str]) -> list[KnownTrack]:
+        """Every dancer of these dances with the words, in order of name and dancer."""
+        return self._store.tracks(dance_ids)
+
+    def dancers(self, dance_id: str) -> dict[int, Motion | None]:
+        """Every dancer's skeletons by the dancer's number; None if they were not kept."""
+        return self._store.dancers(dance_id)
+
+    @property
+    def where(self) -> str:
+        """The database's file, or its URL without the password."""
+        return self._store.where
+
+    @property
+    def identity(self) -> str:
+        """A random name that no other catalogue has."""
+        return self._store.identity
+
+    @property
+    def generation(self) -> int:
+        """Counts the changes: what was derived at another generation is out of date."""
+        return self._store.generation
+
+    @property
+    def background(self) -> Sequence[Fingerprint]:
+        """Ordinary dances in the model's words, of no catalogue."""
+        return self._background
 
     def fingerprints(self) -> list[tuple[str, Fingerprint]]:
         """Every dancer's words with the name of the dance, in order of name and dancer."""
@@ -261,9 +370,13 @@ class Catalogue:
         self._store.remove_many(dance_ids)
         self._kept.forget_kept()
 
-    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> None:
-        """Never again match this stretch of a dance."""
-        self._store.exclude(dance_id, span, reason)
+    def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
+        """Never again match this stretch of a dance; what is excluded now: no longer than the dance."""
+        return self._store.exclude(dance_id, span, reason)
+
+    def exclusions(self) -> list[Exclusion]:
+        """The stretches that are never to match, by name and time."""
+        return self._store.exclusions()
 
     def stats(self) -> Stats:
         """What is known, in numbers."""

@@ -7,7 +7,7 @@ it hangs from: an arm held too low at the shoulder is one difference, not one of
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,8 +47,9 @@ LATEST_SECONDS = 0.4  # beyond the place that the words give: farther apart, it 
 MOMENT_SECONDS = 0.5  # what a moment lasts
 _APART_SECONDS = 1.5  # between two moments that are both named
 _HURRY = 0.02  # for a frame of lateness gained or lost: as much as 12 degrees of difference in all bones
-_NOTHING = 1.0  # degrees that are no difference
+NO_DIFFERENCE = 1.0  # degrees that are no difference
 _NAMED = 3  # bones of a moment
+_UNCUT = 0.75  # of a passage, that must be left where it meets another
 _STEADY_SECONDS = 3.0  # over which the words' opinion of the place is taken together
 _ENDS = np.array([[BODY15.index(joint) for joint in ends] for ends in BONES.values()])
 _WAYS = (("to the right", "to the left"), ("low", "high"), ("back", "forward"))  # by axis: less, more
@@ -128,7 +129,7 @@ class Comparison:
         smooth = np.array([_mean(self.mean[near], axis=0) for near in around])
         usual, found = float(_mean(self.mean, axis=0)), list[int]()
         for place in np.argsort(-np.nan_to_num(smooth, nan=-1.0), kind="stable").tolist():
-            enough = smooth[place] > max(usual, _NOTHING)
+            enough = smooth[place] > max(usual, NO_DIFFERENCE)
             if enough and len(found) < WORST and all(abs(place - one) >= apart for one in found):
                 found.append(place)
         return tuple(self._moment(place, around[place], float(smooth[place])) for place in sorted(found))
@@ -196,10 +197,11 @@ def compare(
     evidence = evidence_of(engine, asked, match)
     own = next(one.motion for one in clip if one.dancer == match.dancer)
     shown = canonicalise(mirror(own) if match.mirrored else own)
-    return _measured(match, evidence, shown, canonicalise(reference[evidence.track].motion))
+    return laid_beside(match, evidence, shown, canonicalise(reference[evidence.track].motion))
 
 
-def _measured(match: Match, evidence: Evidence, clip: Motion, reference: Motion) -> Comparison:
+def laid_beside(match: Match, evidence: Evidence, clip: Motion, reference: Motion) -> Comparison:
+    """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is."""
     times = reference.start + np.arange(len(reference.joints)) / reference.fps
     expected = _expected(evidence, times)
     last = clip.start + (len(clip.joints) - 1) / clip.fps
@@ -231,7 +233,7 @@ def _expected(evidence: Evidence, times: Seconds) -> Seconds:
         words = (moments - reference.start) / reference.seconds_per_word - 0.5
         return np.asarray(query.start + ((words - offset) / tempo + 0.5) * query.seconds_per_word)
 
-    parts = [segment.path for segment in _in_order(evidence.segments)] or [evidence.straight]
+    parts = [segment.path for segment in in_order(evidence.segments)] or [evidence.straight]
     pairs = np.concatenate(parts)
     own = query.start + (pairs[:, 0] + 0.5) * query.seconds_per_word
     theirs = reference.start + (pairs[:, 1] + 0.5) * reference.seconds_per_word
@@ -243,22 +245,26 @@ def _expected(evidence: Evidence, times: Seconds) -> Seconds:
 
 def _matched(evidence: Evidence, query: Seconds) -> float:
     """The share of moments within passages that match, those that do not cross."""
-    spans = [evidence.query.span(*segment.query) for segment in _in_order(evidence.segments)]
+    spans = [evidence.query.span(*segment.query) for segment in in_order(evidence.segments)]
     inside = [(query >= span.start) & (query < span.end) for span in spans]
     return float(np.any(inside, axis=0).mean()) if inside else 0.0
 
 
-def _in_order(segments: Sequence[Segment]) -> list[Segment]:
-    """The segments, best first, that do not cross one taken before; in order of time."""
+def in_order(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments, best first, that do not cross one taken before; in order of time.
+
+    Where two meet, they may overlap by a little, which the worse one is cut by.
+    """
     taken: list[Segment] = []
     for segment in segments:
-        if all(_before(segment, one) or _before(one, segment) for one in taken):
-            taken.append(segment)
+        path = segment.path
+        for one in taken:
+            before = (path[:, 0] < one.query[0]) & (path[:, 1] < one.reference[0])
+            after = (path[:, 0] > one.query[1]) & (path[:, 1] > one.reference[1])
+            path = path[before if before.sum() > after.sum() else after]
+        if len(path) > _UNCUT * len(segment.path):
+            taken.append(replace(segment, path=path))
     return sorted(taken, key=lambda segment: segment.query)
-
-
-def _before(one: Segment, other: Segment) -> bool:
-    return one.query[1] < other.query[0] and one.reference[1] < other.reference[0]
 
 
 def directions(joints: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import npz
 from dancematch.pose import PoseEstimator, default_estimator, estimate_motions
-from dancematch.types import Motion
+from dancematch.types import Fingerprint, Motion
 
 Progress = Callable[[float], None]  # told the share that is done, 0..1
 MakeEstimator = Callable[[], PoseEstimator]
@@ -39,6 +39,11 @@ class Outcome:
     path: Path
     motions: tuple[Motion, ...] = ()
     error: DanceMatchError | None = None
+    words: tuple[Fingerprint, ...] = ()  # of the motions, a dancer each, if they have been put into words
+
+
+# Looks at clips, given with the names of their contents, and tells of each, in any order.
+Look = Callable[[Mapping[Path, str], Progress | None], Iterator[Outcome]]
 
 
 def motions_of(
@@ -53,9 +58,11 @@ def motions_of(
     return estimate_motions(path, estimator, on_progress)
 
 
-# Folders beside a catalogue that hold its search arrays, whole or unfinished: plain files, but no clips.
+# Folders beside a catalogue that hold its search arrays, whole or unfinished, or what the service works
+# on: plain files, but no clips.
 CACHE_SUFFIX = ".cache"
-NO_CLIPS = (CACHE_SUFFIX, ".part")
+SERVICE_SUFFIX = ".service"
+NO_CLIPS = (CACHE_SUFFIX, ".part", SERVICE_SUFFIX)
 
 
 def content_hash(path: str | Path) -> str:

@@ -1,7 +1,7 @@
 """Learn from a labelled catalogue how much each metric of the search counts."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +36,20 @@ def learn_weights(
     return fit_weights(list(_questions(catalogue, metrics, on_progress)), metrics, seed=seed)
 
 
+def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str]) -> InputError:
+    """What is missing, and how to give it."""
+    labelled = any(label is not None for label in labels)
+    there = (
+        f"{len(shared)} label(s) in {catalogue.where} have as many"
+        if labelled
+        else f"no dance in {catalogue.where} has a label"
+    )
+    return InputError(
+        f"weights are learnt from two labels or more with two performances or more each; {there}: add the "
+        f"takes of each dance under its name, as in 'dancematch add {catalogue.where} TAKES/ --label NAME'"
+    )
+
+
 def _questions(
     catalogue: Catalogue, metrics: Sequence[str], on_progress: Progress | None
 ) -> Iterator[Question]:
@@ -44,6 +58,8 @@ def _questions(
     settings = replace(DEFAULT, weights={name: 1 / len(metrics) for name in metrics})
     labels = {dance.dance_id: dance.label for dance in catalogue.dances()}
     shared = {label for label, count in Counter(labels.values()).items() if label is not None and count > 1}
+    if len(shared) < 2:
+        raise _too_few(catalogue, labels.values(), shared)
     asking = [(name, words) for name, words in catalogue.fingerprints() if labels[name] in shared]
     engine = catalogue.engine()
     for number, (name, words) in enumerate(asking, start=1):

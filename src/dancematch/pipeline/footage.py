@@ -1,6 +1,6 @@
 """A clip's own pictures, with the dancer's joints marked where the pose estimator saw them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,25 +44,35 @@ class MarkedStill:
     joints: FloatArray | None  # [15, 2] of `body15`, in its pixels, NaN where guessed; None if not there
 
 
+# Cuts the pictures at some moments (seconds) out of a video, each around a dancer's joints if they are known.
+Cut = Callable[[Path, Sequence[float], Sequence[FloatArray | None]], list[Still]]
+
+
+def cut_out(video: Path, moments: Sequence[float], marks: Sequence[FloatArray | None]) -> list[Still]:
+    """The pictures of a video at these moments, around the dancer's joints or, if unknown, whole."""
+    size = probe(video)
+    boxes = [_around(mark, size.width / size.height) for mark in marks]
+    return stills_at(video, moments, boxes, height=_HEIGHT)
+
+
 @dataclass(frozen=True, eq=False)
 class Footage:
-    """A clip's video, and where its dancers are in the picture."""
+    """A clip's video, and where its dancers are in the picture; `cut` may see to the decoding elsewhere."""
 
     video: Path
     dancers: Mapping[int, Seen]  # by their number
     skeleton: Skeleton = BLAZEPOSE33
+    cut: Cut = cut_out
 
     def stills(self, dancer: int, moments: Sequence[float]) -> list[MarkedStill]:
         """The pictures at these moments (seconds), cut to the dancer; none if nobody knows where that is."""
         seen = self.dancers.get(dancer)
         if seen is None or seen.image is None:
             return []
-        size = probe(self.video)
         marks = [_mark(self.skeleton, seen, moment) for moment in moments]
-        boxes = [_around(mark, size.width / size.height) for mark in marks]
         return [
             MarkedStill(still, None if mark is None else still.inside(mark))
-            for still, mark in zip(stills_at(self.video, moments, boxes, height=_HEIGHT), marks, strict=True)
+            for still, mark in zip(self.cut(self.video, moments, marks), marks, strict=True)
         ]
 
 

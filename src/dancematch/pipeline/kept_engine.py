@@ -5,6 +5,7 @@ cache folder, is never needed, and never a reason to fail. It is gone as soon as
 nothing of that is to be left anywhere.
 """
 
+import glob
 import json
 import logging
 import threading
@@ -12,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dancematch.catalogue.database import State
 from dancematch.catalogue.packed import packed_tracks
+from dancematch.catalogue.records import Part
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.extract import CACHE_SUFFIX
@@ -31,11 +34,18 @@ CHANGED_SHARE = 0.1  # of the tracks, that have come since the cache was written
 class KeptEngine:
     """The engine of one catalogue."""
 
-    def __init__(self, store: Store, codebook: Codebook, background: Sequence[Fingerprint]) -> None:
-        self._store, self._codebook, self._background = store, codebook, background
+    def __init__(
+        self,
+        store: Store,
+        codebook: Codebook,
+        background: Sequence[Fingerprint],
+        part: Part | None = None,
+    ) -> None:
+        """Of all dances, or of one `part` of them."""
+        self._store, self._codebook, self._background, self._part = store, codebook, background, part
         self._turn = threading.Lock()
         self._engine: Engine | None = None
-        self._generation = 0  # of the catalogue, that the engine is up to date with
+        self._state = State(0, "")  # of the catalogue, that the engine is up to date with
         self._come = 0  # tracks since the cache was written
         self._may_keep = True
         self._saver: threading.Thread | None = None
@@ -46,14 +56,32 @@ class KeptEngine:
             if self._engine is None:
                 self._engine = self._opened() or self._built()
                 return self._engine
-            changes = self._store.changes(self._generation)
+            changes = self._store.changes(*self._state)
             if changes is None:
                 self._engine = self._built()
             else:
-                self._apply(self._engine, changes)
-                if self._come > max(FEWEST_KEPT, CHANGED_SHARE * self._engine.tracks):
-                    self._keep(self._engine)
+                self._follow(self._engine, changes)
             return self._engine
+
+    @property
+    def state(self) -> State:
+        """The state of the catalogue that the engine is up to date with."""
+        return self._state
+
+    def follow(self, changes: Changes) -> None:
+        """Bring the engine up to date by what has been read already, perhaps some of it a second time."""
+        engine = self.held()
+        with self._turn:
+            self._follow(engine, changes)
+
+    def held(self) -> "Engine":
+        """The engine as it is: nobody asks what others have added."""
+        return self._engine or self.current()
+
+    def _follow(self, engine: "Engine", changes: Changes) -> None:
+        self._apply(engine, changes)
+        if self._come > max(FEWEST_KEPT, CHANGED_SHARE * engine.tracks):
+            self._keep(engine)
 
     def forget_kept(self) -> None:
         """Leave nothing on disk: something was removed that is not to be found any more."""
@@ -61,21 +89,33 @@ class KeptEngine:
 
         self._may_keep = False  # the engine still holds in its arrays what was removed
         self.settle()
-        for folder in self._folders():
+        for folder in [*self._folders(), *self._folders_of_parts()]:
             remove_library(folder)
+
+    def _folders_of_parts(self) -> Iterator[Path]:
+        database = Path(self._store.where)
+        if database.is_file():
+            pattern = f"{glob.escape(database.name)}.*-of-*{CACHE_SUFFIX}"
+            yield from database.parent.glob(pattern)
 
     def _folders(self) -> Iterator[Path]:
         """Where a cache may be: the better place first."""
         database = Path(self._store.where)
+        if self._part is not None:
+            # Nowhere else: whoever removes a dance must find all that is kept of it.
+            if database.is_file():
+                number, of = self._part
+                yield database.with_name(f"{database.name}.{number}-of-{of}{CACHE_SUFFIX}")
+            return
         if database.is_file():
             yield database.with_name(database.name + CACHE_SUFFIX)
         try:
             yield cache_dir() / "engines" / self._store.identity
-        except (CatalogueError, OSError, RuntimeError):
-            return  # an old catalogue that cannot be written has no name to go by; or nobody has a home
+        except (OSError, RuntimeError):
+            return  # nobody has a home
 
     def _stamp(self) -> str:
-        return json.dumps({"catalogue": self._store.identity, "generation": self._generation})
+        return json.dumps(self._state._asdict())
 
     def _opened(self) -> "Engine | None":
         """The engine as it was kept, and what has changed since."""
@@ -92,13 +132,13 @@ class KeptEngine:
         stamp = stamp_of(folder)
         try:
             told = json.loads(stamp or "{}")
-            since, identity = int(told["generation"]), told["catalogue"]
+            since = State(int(told["generation"]), str(told["token"]))
         except (ValueError, TypeError, KeyError):
             return None
-        if stamp is None or identity != self._store.identity:
+        if stamp is None:
             return None
         engine = Engine.load(folder, stamp, self._codebook, background=self._background)
-        changes = None if engine is None else self._store.changes(since)
+        changes = None if engine is None else self._store.changes(*since)
         if engine is None or changes is None:
             return None
         self._apply(engine, changes)
@@ -107,15 +147,14 @@ class KeptEngine:
     def _apply(self, engine: "Engine", changes: Changes) -> None:
         from dancematch.index.tracks import Known
 
-        gone = engine.remove(changes.removed) - {track.key for track in changes.added}
+        added = [t for t in changes.added if self._part is None or self._part.holds(t.dance_key)]
+        back = [track.key for track in added]
+        gone = engine.remove([*changes.removed, *back]) - set(back)
         engine.add(
-            [
-                Known(t.key, t.dance_id, t.fingerprint, t.label, t.bank, t.period_seconds)
-                for t in changes.added
-            ]
+            [Known(t.key, t.dance_id, t.fingerprint, t.label, t.bank, t.period_seconds) for t in added]
         )
-        self._generation = changes.generation
-        self._come += len(changes.added)
+        self._state = State(changes.generation, changes.token)
+        self._come += len(added)
         if gone:  # for good: others are back, with something about them changed
             self.forget_kept()
 
@@ -125,7 +164,7 @@ class KeptEngine:
         from dancematch.index.tracks import Tracks, packed_volume
 
         engine = Engine(self._codebook, background=self._background)
-        self._generation, pieces = packed_tracks(self._store)
+        self._state, pieces = packed_tracks(self._store, self._part)
         for piece in pieces:
             volume = packed_volume(
                 piece.words, piece.visibility, piece.lengths, piece.clocks, piece.vocabulary

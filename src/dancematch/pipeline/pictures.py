@@ -36,10 +36,11 @@ def require_drawable(path: Path) -> None:
     """Fail now if a picture cannot be drawn there later."""
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path} cannot be drawn: pictures are {', '.join(SUFFIXES)} files")
-    _new_figure(1, 1)
+    new_figure(1, 1)
 
 
-def _new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty picture, in inches; says what to install where it cannot be drawn."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -47,7 +48,8 @@ def _new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _write(figure: "Figure", path: Path, overwrite: bool) -> None:
+def write_figure(figure: "Figure", path: Path, overwrite: bool) -> None:
+    """Write a picture in the format that its name says; the same picture gives the same bytes."""
     buffer = io.BytesIO()
     # The creation date would make every file differ from the last.
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
@@ -76,7 +78,7 @@ def draw_match(path: Path, match: Match, evidence: "Evidence", clip: str, *, ove
     require_drawable(path)
     shown = _shown(evidence)
     rows = 0.17 * len(shown) + 0.5
-    figure = _new_figure(12.5, 6.5 + 2 * rows)
+    figure = new_figure(12.5, 6.5 + 2 * rows)
     panels: Any = figure.subplots(
         3, 2, sharex="col", gridspec_kw={"height_ratios": [6.5, rows, rows], "width_ratios": [1.2, 9]}
     )
@@ -95,7 +97,7 @@ def draw_match(path: Path, match: Match, evidence: "Evidence", clip: str, *, ove
     agreement.set_xlabel(f"{clip}{', mirrored' if match.mirrored else ''}, seconds", fontsize=11)
     matrix.set_xlim(*_edges(evidence.query))
     matrix.set_ylim(*_edges(evidence.reference))
-    _write(figure, path, overwrite)
+    write_figure(figure, path, overwrite)
 
 
 def _title(match: Match, clip: str) -> str:
@@ -213,7 +215,7 @@ def draw_comparison(
     from dancematch.pipeline.compare_page import facts
 
     require_drawable(path)
-    figure = _new_figure(12.5, 10)
+    figure = new_figure(12.5, 10)
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 5.8])
     above, below = parts
     first, _, rest = facts(comparison).partition(": ")
@@ -226,7 +228,7 @@ def draw_comparison(
     late.set_ylabel("seconds late", fontsize=9)
     late.set_ylim(*(np.array([-1, 1]) * max(0.3, 1.1 * float(np.abs(comparison.late).max()))))
     late.set_xlabel(f"{clip}, seconds", fontsize=11)
-    _write(figure, path, overwrite)
+    write_figure(figure, path, overwrite)
 
 
 def _draw_worst(figure: Any, comparison: "Comparison", clip: str, reference: str) -> None:

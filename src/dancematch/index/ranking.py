@@ -1,0 +1,207 @@
+"""Stage two and the verdict: shortlisted dances in order, with how sure each is.
+
+It needs the words of the shortlist and of a few peers, and nothing else of a catalogue: where those
+came from, the library of this process or parts of one on other machines, makes no difference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.index.align import TEMPI
+from dancematch.index.calibrate import evalue, evalues
+from dancematch.index.hands import each
+from dancematch.index.judge import Judged, judge
+from dancematch.index.likeness import Reading
+from dancematch.index.settings import Settings
+from dancematch.index.shelf import Placed, Shelf, Stretches
+from dancematch.types import Fingerprint, FloatArray, Match
+
+PEERS = 60  # dances of the catalogue that help to judge a score
+PASSAGES = 8  # of a match
+
+
+@dataclass(frozen=True)
+class Query:
+    """One way to read the clip that is searched for."""
+
+    fingerprint: Fingerprint
+    mirrored: bool = False
+    dancer: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlisted:
+    """Dances to be looked at closely."""
+
+    names: Sequence[str]
+    stretches: Sequence[Placed]  # a reading: one a dance, on the shelf
+    shelf: Shelf
+
+
+@dataclass(frozen=True, eq=False)
+class Peers:
+    """A few dances of the catalogue, evenly chosen, as a yardstick."""
+
+    names: Sequence[str]  # a track each
+    entries: Placed  # track by track the whole and its windows, on the shelf
+    begins: NDArray[np.int64]  # where each track's entries begin
+    shelf: Shelf
+    dances: int  # how many the catalogue has
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A dance that stage two has looked at, by the reading of the clip that fits it best."""
+
+    reading: int
+    candidate: int
+    name: str
+    score: float
+    evidence: float
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What other dances score against one reading of the clip."""
+
+    background: FloatArray
+    peers: dict[str, float]  # dances of the catalogue, by name
+    dances: int  # how many the catalogue has
+
+    def evalues(self, found: Sequence[_Found], readings: int) -> dict[str, float]:
+        """How many dances would score as well by chance, all readings of the clip tried: by name."""
+        trials = self.dances * readings
+        others = [one for one in found if one.name not in self.peers]
+        scores, peers = np.array([one.evidence for one in others]), np.array(list(self.peers.values()))
+        result = dict(
+            zip((one.name for one in others), evalues(scores, self.background, peers, trials), strict=True)
+        )
+        for one in found:
+            if one.name in self.peers:  # nobody is a judge of himself
+                peers = np.array([score for name, score in self.peers.items() if name != one.name])
+                result[one.name] = evalue(one.evidence, self.background, peers, trials)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Judges:
+    """What scores are judged by: clips of no dance here, and dances that are here."""
+
+    background: Stretches
+    peers: Peers
+    but: frozenset[str] = frozenset()  # peers that count as if they were not there
+
+
+def rank(
+    queries: Sequence[Query],
+    readings: Sequence[Reading],
+    shortlisted: Shortlisted,
+    judges: Judges,
+    settings: Settings,
+    limit: int,
+) -> list[Match]:
+    """The shortlisted dances most like the clip, best first; each by its best reading and place."""
+    looked = each(
+        lambda number: look_at(readings[number], shortlisted.shelf, shortlisted.stretches[number], settings),
+        range(len(readings)),
+    )
+    found = _ranked(queries, shortlisted.names, looked)[:limit]
+    best = sorted({one.reading for one in found})
+    crowds = each(lambda number: crowd(readings[number], judges, settings), best)
+    chance = {
+        name: float(value)
+        for number, around in zip(best, crowds, strict=True)
+        for name, value in around.evalues(
+            [one for one in found if one.reading == number], len(queries)
+        ).items()
+    }
+    return [
+        _match(
+            one, queries[one.reading], readings[one.reading],
+            reference=shortlisted.shelf.fingerprint(
+                int(shortlisted.stretches[one.reading].tracks[one.candidate])
+            ),
+            looked=looked[one.reading],
+            evalue=chance[one.name],
+        )
+        for one in found
+    ]  # fmt: skip
+
+
+def look_at(reading: Reading, shelf: Shelf, placed: Placed, settings: Settings) -> Judged:
+    """What both stages say of stretches of known dances for one reading of the clip."""
+    stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
+    same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
+    return judge(reading, stretches, stretches if same else shelf.stretches(whole), settings)
+
+
+def crowd(reading: Reading, judges: Judges, settings: Settings) -> Crowd:
+    """What other dances score against one reading of the clip."""
+    background = judge(reading, judges.background, judges.background, settings).evidence
+    peers = judges.peers
+    shown = reading.histogram(reading.cosines(peers.shelf.stretches(peers.entries)))
+    parts = np.split(shown, peers.begins[1:])
+    best = [first + int(part.argmax()) for first, part in zip(peers.begins, parts, strict=True)]
+    chosen = Placed(*(column[best] for column in peers.entries))
+    judged = look_at(reading, peers.shelf, chosen, settings).evidence
+    scores = dict(zip(peers.names, judged.tolist(), strict=True))
+    for name in judges.but & scores.keys():
+        del scores[name]  # as if it were not there
+    return Crowd(background, scores, peers.dances)
+
+
+def _ranked(queries: Sequence[Query], names: Sequence[str], looked: Sequence[Judged]) -> list[_Found]:
+    """The dances, best first, each by the reading that fits it best."""
+    if not len(names):
+        return []
+    agreements = np.stack([one.lines.agreements for one in looked])  # [readings, dances]
+    scores = np.stack([one.scores for one in looked])
+    # Between mirrored and not, order decides: a dance that repeats its moves on the other side
+    # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
+    dancers = np.array([query.dancer for query in queries])
+    for dancer in np.unique(dancers):
+        own = np.flatnonzero(dancers == dancer)
+        best = own[agreements[own].argmax(axis=0)]
+        scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
+    chosen = scores.argmax(axis=0)
+    found = [
+        _Found(
+            int(reading),
+            number,
+            name,
+            score=float(scores[reading, number]),
+            evidence=float(looked[reading].evidence[number]),
+        )
+        for number, (reading, name) in enumerate(zip(chosen, names, strict=True))
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.name))
+
+
+def _match(
+    found: _Found, query: Query, reading: Reading, *, reference: Fingerprint, looked: Judged, evalue: float
+) -> Match:
+    number, lines = found.candidate, looked.lines
+    in_query, in_reference = reading.spans(reference, int(lines.offsets[number]), int(lines.tempi[number]))
+    by_channel = {
+        name: max(0.0, float(cosine))
+        for name, cosine, shown in zip(
+            reading.codebook.channels, looked.cosines[:, number], reading.seen, strict=True
+        )
+        if shown > 0
+    }
+    parts = {name: float(values[number]) for name, values in looked.parts.items()}
+    return Match(
+        dance_id=found.name,
+        score=found.score,
+        query=in_query,
+        reference=in_reference,
+        mirrored=query.mirrored,
+        tempo=TEMPI[lines.tempi[number]],
+        dancer=query.dancer,
+        evalue=evalue,
+        parts={**parts, "order": float(lines.agreements[number]), **by_channel},
+        passages=reading.passages(reference, PASSAGES),
+    )

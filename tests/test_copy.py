@@ -1,0 +1,187 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli_samples import run_main
+from dance_samples import MODEL, dance, random_words
+from dancematch.catalogue import copying
+from dancematch.catalogue.copying import Copied, copy_catalogue
+from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.store import Store
+from dancematch.catalogue.verify import problems_of
+from dancematch.errors import ModelMismatchError
+from dancematch.motion import FPS
+from dancematch.skeletons import BODY15
+from dancematch.types import Fingerprint, Motion, Span
+from databases import PASSWORD, contents, fetch, run_sql
+
+DANCES = 12
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch):
+    monkeypatch.setattr(copying, "BATCH", 4)
+
+
+@pytest.fixture
+def source(address):
+    """A catalogue with everything that one may hold."""
+    store = Store(address, MODEL)
+    unseen = dance(3).joints.copy()
+    unseen[5, 4] = np.nan
+    partly = np.linspace(0, 1, 20).reshape(10, 2)
+    duet = [
+        StoredTrack(
+            Fingerprint(np.arange(20).reshape(10, 2) % 8, 8, 4 / 30, MODEL, 3.1, partly),
+            Motion(unseen, FPS, BODY15, start=3.1),
+            1.5,
+            0.75,
+        ),
+        StoredTrack(random_words(7, 1), None, None, 0.1, dancer=3),
+    ]
+    store.add(Dance("ünï/1983", "a.mp4", "hash", 20.0, "Halloween", "pop", "2020-01-01T00:00:00+00:00"), duet)
+    for number in range(1, DANCES):
+        store.add(Dance(f"d{number}", "x", f"hash {number}", 5.0), [StoredTrack(random_words(4, number))])
+    store.exclude("d5", Span(0.1, 1.3), "walks on")
+    store.exclude("ünï/1983", Span(4, 5))
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request, tmp_path) -> str:
+    """Where to; every engine with every other."""
+    if request.param == "sqlite":
+        return str(tmp_path / "target.db")
+    return request.getfixturevalue("postgresql").new_schema()
+
+
+def copied(source: Store, target: str) -> Copied:
+    done = Copied(0)
+    for some in copy_catalogue(source, target):
+        done += some
+    return done
+
+
+def test_a_copy_is_the_same_to_the_byte(source, address, target):
+    """Words, visibility, skeletons, labels, banks, periods, exclusions, checksums, when it was added."""
+    done = copied(source, target)
+    store = Store(target, MODEL, create=False)
+
+    assert Copied(DANCES, DANCES, 0, DANCES + 1, DANCES) == done
+    assert contents(address) == contents(target)
+    assert [] == list(problems_of(store))
+    assert source.identity != store.identity
+    store.close()
+
+
+def test_what_is_there_is_skipped_and_compared(source, address, target):
+    """Whatever it is called there; what came meanwhile is added, all else left as it is."""
+    copied(source, target)
+    run_sql(target, "UPDATE dances SET dance_id = 'renamed' WHERE dance_id = 'd3'")
+    source.add(Dance("new", "x", "new", 5.0), [StoredTrack(random_words(4, 99))])
+
+    assert Copied(DANCES + 1, 1, DANCES, 1, DANCES + 1) == copied(source, target)
+    assert Copied(DANCES + 1, 0, DANCES + 1, 0, DANCES + 1) == copied(source, target)
+    run_sql(target, "UPDATE dances SET dance_id = 'd3' WHERE dance_id = 'renamed'")
+    assert contents(address) == contents(target)
+
+
+def test_a_taken_name_spoils_nothing_else(source, target):
+    other = Store(target, MODEL)
+    other.add(Dance("d3", "x", "of other content", 5.0), [StoredTrack(random_words(4, 99))])
+    done = copied(source, target)
+
+    assert (DANCES - 1, DANCES - 1, ["d3"]) == (done.copied, done.verified, list(done.failed))
+    assert "is already the name of another dance in" in done.failed["d3"]
+    assert "of other content" == next(d.content_hash for d in other.dances() if d.dance_id == "d3")
+    other.close()
+
+
+def test_damage_is_not_copied(source, address, target):
+    """Neither words that another word has taken the place of, nor a dance without dancers."""
+    run_sql(
+        address,
+        "UPDATE tracks SET words = X'00000000000000000000000000000000' WHERE dance = 3",
+        "DELETE FROM tracks WHERE dance = 5",
+    )
+    done = copied(source, target)
+
+    assert (DANCES - 2, ["d2", "d4"]) == (done.verified, sorted(done.failed))
+    assert "is damaged; dancematch verify says more" == done.failed["d2"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["words = X'00000000000000000000000000000000'", "start = 1", "dancer = 2"],
+)
+def test_what_differs_in_the_target_is_found(source, target, change):
+    """By the bytes that are there, not by what is noted of them."""
+    copied(source, target)
+    run_sql(
+        target,
+        f"UPDATE tracks SET {change} WHERE dance = (SELECT key FROM dances WHERE dance_id = 'd7')",  # noqa: S608
+    )
+    done = copied(source, target)
+
+    assert (DANCES - 1, ["d7"]) == (done.verified, list(done.failed))
+    assert done.failed["d7"].startswith("is there, but is not the same in ")
+
+
+def test_words_of_another_model_are_refused(source, target):
+    Store(target, "new").close()
+    with pytest.raises(ModelMismatchError, match="holds words of the model new, not of toy"):
+        copied(source, target)
+
+
+KILLED = """
+import os, signal, sys
+from dancematch.catalogue import copying
+from dancematch.catalogue.store import Store
+copying.BATCH = 4
+for number, _ in enumerate(copying.copy_catalogue(Store(sys.argv[1], None), sys.argv[2])):
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_copy_that_was_killed_goes_on(source, address, target):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    killed = subprocess.run([sys.executable, "-c", KILLED, address, target], env=environment, check=False)
+    ((there,),) = fetch(target, "SELECT count(*) FROM dances")
+    done = copied(source, target)
+
+    assert -9 == killed.returncode
+    assert 0 < there < DANCES
+    assert (DANCES - there, there, DANCES) == (done.copied, done.skipped, done.verified)
+    assert contents(address) == contents(target)
+
+
+def test_the_verb(source, address, target):
+    """Counts, what was compared, exit code 1 if not all is there; and no password."""
+    first, again = run_main("copy", address, target), run_main("copy", address, target, "--json")
+    told = again.objects[0]
+
+    assert (0, "") == (first.code, first.out)
+    assert f"{DANCES} copied, 0 skipped, 0 failed" == first.err.splitlines()[0]
+    assert f"{DANCES} of {DANCES} dances are in " in first.err
+    assert (0, DANCES, DANCES, {}) == (told["copied"], told["skipped"], told["verified"], told["failed"])
+    source.remove("d1")
+    source.add(Dance("d1", "x", "another", 5.0), [StoredTrack(random_words(4, 99))])
+    third = run_main("copy", address, target)
+    assert (1, "d1: is already the name of another dance in") == (third.code, third.err[:43])
+    assert not any(PASSWORD in answer.out + answer.err for answer in (first, again, third))
+
+
+def test_nothing_is_copied_from_nowhere(tmp_path, target):
+    answer = run_main("copy", tmp_path / "none.db", target)
+
+    assert (1, f"there is no catalogue at {tmp_path / 'none.db'}; 'dancematch add' makes one") == (
+        answer.code,
+        answer.complaint,
+    )
+    assert not Path(target).exists()
