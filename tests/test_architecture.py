@@ -17,7 +17,8 @@ from dancematch.cli import VERBS
 ROOT = Path(dancematch.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 ROWS = (
-    {"cli", "server"},
+    {"cli"},
+    {"server"},
     {"cluster", "training", "evaluation", "benchmark"},
     {"pipeline"},
     {"pose", "model", "index", "catalogue"},
@@ -40,13 +41,16 @@ HOMES = {
     "tqdm": ("cli/",),
     "numba": ("index/",),
     "sqlalchemy": ("catalogue/",),
+    "psycopg": ("catalogue/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),
     "matplotlib": ("pipeline/pictures.py", "training/curves.py"),
     "fastapi": ("server/",),
-    "uvicorn": ("server/", "cli/"),
+    "pydantic": ("server/",),
+    "starlette": ("server/",),
+    "uvicorn": ("server/app.py",),
     "ray": ("cluster/",),
 }
-HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy")
+HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy", "ray")
 PATIENCE_SECONDS = 0.5
 
 

@@ -1,0 +1,72 @@
+"""Clips that ended the processes that looked at them: noted, so that nobody looks again unasked.
+
+JSON lines beside the catalogue's file or, for a database, in the user's cache folder; a line a clip, by
+its content.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dancematch.errors import InputError
+from dancematch.formats.files import write_bytes
+from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pose.weights import cache_dir
+
+SUFFIX = ".quarantine.jsonl"
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A clip that is not looked at."""
+
+    content: str  # as `content_hash` names it
+    file: str
+    reason: str
+    date: str
+
+
+def quarantine_path(catalogue: Catalogue) -> Path:
+    """Where a catalogue's list is."""
+    database = Path(catalogue.where)
+    if "://" in catalogue.where:
+        return cache_dir() / "quarantine" / f"{catalogue.identity}{SUFFIX}"
+    return database.with_name(database.name + SUFFIX)
+
+
+class Quarantine:
+    """The list, read once and written at every change."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._clips: dict[str, Quarantined] = {}
+        if path.is_file():
+            try:
+                lines = path.read_text(encoding="utf-8").splitlines()
+                clips = [Quarantined(**json.loads(line)) for line in lines]
+            except (ValueError, TypeError):
+                raise InputError(
+                    f"{path} is no list of quarantined clips: it is damaged; delete it"
+                ) from None
+            self._clips = {clip.content: clip for clip in clips}
+
+    def find(self, content: str) -> Quarantined | None:
+        """The note on a clip, if there is one."""
+        return self._clips.get(content)
+
+    def add(self, content: str, file: str, reason: str) -> None:
+        """Note a clip."""
+        today = datetime.now(UTC).date().isoformat()
+        self._clips[content] = Quarantined(content, file, reason, today)
+        self._write()
+
+    def discard(self, content: str) -> None:
+        """Let a clip go."""
+        if self._clips.pop(content, None) is not None:
+            self._write()
+
+    def _write(self) -> None:
+        text = "".join(json.dumps(asdict(clip)) + "\n" for clip in self._clips.values())
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(self.path, text.encode(), overwrite=True)

@@ -1,0 +1,222 @@
+"""One part of a catalogue, ready to be searched: what a machine of the cluster holds.
+
+It says what it would say if it held everything (`spread.py` hands it what depends on all entries),
+about the entries that it has. No Ray in here.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dancematch.catalogue.database import State
+from dancematch.catalogue.records import Changes, Part
+from dancematch.catalogue.store import Store
+from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
+from dancematch.index.engine import Engine
+from dancematch.index.entries import NOBODY
+from dancematch.index.likeness import Reading
+from dancematch.index.postings import Tally
+from dancematch.index.settings import Only
+from dancematch.index.shelf import Placed, Volume
+from dancematch.index.shortlist import Census, OwnField, Ranked, Voted
+from dancematch.index.usage import Usage
+from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.types import Codebook, Fingerprint
+
+
+class StaleError(Exception):
+    """The part is not at the state of the catalogue that was asked about."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a catalogue is, and the model of its words."""
+
+    where: str
+    codebook: Codebook
+    background: Sequence[Fingerprint]
+
+
+class Report(NamedTuple):
+    """What a part holds."""
+
+    state: State
+    usage: Usage
+    census: Census
+    tracks: int
+    keys: tuple[int, int]  # lowest and highest; (0, -1) if there is none
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search as all parts are asked about it, at one state of the catalogue."""
+
+    state: State
+    readings: Sequence[Fingerprint]
+    only: Only
+
+
+class Nearby(NamedTuple):
+    """What a part proposes, a reading each; and how often the reading's trigrams occur in it."""
+
+    ranked: list[Ranked]
+    tallies: list[Tally]
+
+
+class Counted(NamedTuple):
+    """How many dances of a part a search may find, and how many it is to do without."""
+
+    allowed: int
+    but: int
+
+
+class Fetched(NamedTuple):
+    """Some tracks, and stretches of them."""
+
+    volume: Volume
+    names: list[str]  # of each track's dance
+    placed: Placed  # tracks by their place in the volume
+
+
+class Shard:
+    """One part; opened by the first question."""
+
+    def __init__(self, source: Source, part: Part) -> None:
+        self._source, self._part = source, part
+        self._kept: KeptEngine | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """What was derived from the entries is out of date."""
+        self._state: State | None = None  # for which words are weighed and all is ready
+        self._dances = np.zeros(0, np.int64)
+        self._keys = np.zeros(0, np.int64)
+
+    def _opened(self) -> KeptEngine:
+        if self._kept is None:
+            source = self._source
+            store = Store(source.where, source.codebook.model_id, create=False)
+            # Entered once among all parts: they are entries like others.
+            background = source.background if self._part.number == 0 else ()
+            self._kept = KeptEngine(store, source.codebook, background, self._part)
+            self._kept.current()
+        return self._kept
+
+    @property
+    def _engine(self) -> Engine:
+        return self._opened().held()
+
+    @staticmethod
+    def process() -> int:
+        """The number of the process that holds it."""
+        return os.getpid()
+
+    def report(self) -> Report:
+        """What is here."""
+        engine, entries = self._engine, self._engine.library.entries
+        keys = entries.keys_of(entries.tracks)
+        census = Census(len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances)
+        span = (int(keys.min()), int(keys.max())) if len(keys) else (0, -1)
+        return Report(self._opened().state, engine.usage(), census, len(keys), span)
+
+    def follow(self, changes: Changes) -> Report:
+        """Go with the catalogue; what is known already may be told again."""
+        self._forget()
+        self._opened().follow(changes)
+        return self.report()
+
+    def prepare(self, state: State, usage: Usage, edges: IntArray) -> IntArray:
+        """Get ready for searches at a state, words weighed by what all parts use.
+
+        Returns how many keys of tracks lie below each of the edges.
+        """
+        if self._opened().state != state:
+            raise StaleError
+        engine, entries = self._engine, self._engine.library.entries
+        engine.weigh_among(usage)
+        engine.insight()  # norms are made now, and not by the first search
+        tracks = entries.tracks
+        keys = entries.keys_of(tracks)
+        self._dances = np.full(len(entries.names), np.iinfo(np.int64).max)
+        np.minimum.at(self._dances, entries.dances_of(tracks), keys)
+        self._keys = np.sort(keys)
+        self._state = state
+        return np.searchsorted(self._keys, edges).astype(np.int64)
+
+    def _require(self, state: State) -> None:
+        if self._state != state:
+            raise StaleError
+
+    def keys_within(self, state: State, bounds: Sequence[tuple[int, int]]) -> list[IntArray]:
+        """The keys from the first to before the second number of each pair, rising."""
+        self._require(state)
+        return [self._keys[slice(*np.searchsorted(self._keys, pair))] for pair in bounds]
+
+    def counted(self, asked: Asked) -> Counted:
+        """How many dances a search with a filter is about."""
+        self._require(asked.state)
+        entries = self._engine.library.entries
+        allowed = entries.dances_among(entries.allowed(asked.only), asked.only)
+        return Counted(allowed, len(entries.dances_named(asked.only.but)))
+
+    def nearest(self, asked: Asked, size: int | None) -> Nearby:
+        """The entries here that are most like the clip."""
+        self._require(asked.state)
+        ranked = [self._known_to_all(one) for one in self._field(asked).nearest(size)]
+        postings = self._engine.library.postings
+        return Nearby(ranked, [postings.tally(words) for words in asked.readings])
+
+    def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[Voted]:
+        """What three words in a row speak for, their rarity given."""
+        self._require(asked.state)
+        return [
+            one._replace(tracks=self._track_numbers(one.tracks), dances=self._dances[one.dances])
+            for one in self._field(asked).voted(tallies)
+        ]
+
+    def _field(self, asked: Asked) -> OwnField:
+        library, rarity, codebook = self._engine.insight()
+        readings = [Reading(words, codebook, rarity) for words in asked.readings]
+        return OwnField(library, readings, asked.only)
+
+    def _known_to_all(self, ranked: Ranked) -> Ranked:
+        """The same by the numbers that hold in all parts."""
+        entries = self._engine.library.entries
+        tracks, ours = entries.placed(ranked.entries).tracks, ranked.dances != NOBODY
+        keys, dances = np.full(len(tracks), STRANGER, np.int64), ranked.dances.copy()
+        keys[ours], dances[ours] = entries.keys_of(tracks[ours]), self._dances[dances[ours]]
+        places = entries.places_of(ranked.entries)
+        return Ranked(numbered(keys, places, self._part.number), dances, ranked.scores)
+
+    def _track_numbers(self, tracks: IntArray) -> IntArray:
+        keys = self._engine.library.entries.keys_of(tracks)
+        return numbered(keys, np.zeros_like(keys), self._part.number)
+
+    def fetch(self, state: State, numbers: IntArray) -> Fetched:
+        """The stretches that entries stand for, and the tracks that they are of."""
+        self._require(state)
+        entries = self._engine.library.entries
+        keys, places = keys_and_places(numbers)
+        tracks = entries.tracks_with(keys)
+        wanted, inside = np.unique(tracks, return_inverse=True)
+        own, begins = entries.of_tracks(tracks)
+        stretches = entries.placed(own[begins] + places)
+        return self._fetched(wanted, stretches._replace(tracks=inside.astype(np.int64)))
+
+    def fetch_tracks(self, state: State, keys: IntArray) -> Fetched:
+        """Tracks by their keys, with all that they are entered as."""
+        self._require(state)
+        entries = self._engine.library.entries
+        tracks = entries.tracks_with(keys)
+        own, begins = entries.of_tracks(tracks)
+        sizes = np.diff(np.append(begins, len(own)))
+        placed = entries.placed(own)._replace(tracks=np.repeat(np.arange(len(tracks)), sizes))
+        return self._fetched(tracks, placed)
+
+    def _fetched(self, tracks: IntArray, placed: Placed) -> Fetched:
+        library = self._engine.library
+        names = [library.entries.names[dance] for dance in library.entries.dances_of(tracks).tolist()]
+        return Fetched(library.shelf.volume_of(tracks), names, placed)

@@ -1,0 +1,213 @@
+"""A search over the parts of a catalogue: the same matches as over all of it in one process.
+
+What depends on all entries is put together here and handed to the parts: how rare words are, how rare
+three words in a row are, which dances judge a score. The best of all entries are the best of what the
+parts propose. Stage two then runs here, by the very code of one process, on the words of the shortlist,
+which are a few hundred kilobytes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dancematch.catalogue.database import State
+from dancematch.cluster.numbers import IntArray, parts_of
+from dancematch.cluster.shard import Asked, Fetched, Report
+from dancematch.index.align import usual_similarity
+from dancematch.index.histogram import word_rarity
+from dancematch.index.likeness import Rarity, Reading
+from dancematch.index.postings import Tally, tally_of_all
+from dancematch.index.ranking import PEERS, Judges, Peers, Query, Shortlisted, rank
+from dancematch.index.settings import ANY, Only, Settings
+from dancematch.index.shelf import EMPTY, Placed, Shelf, Stretches, Volume, pack, unpack
+from dancematch.index.shortlist import VOTED, Census, Chosen, Ranked, Voted, choose
+from dancematch.index.usage import Usage, usage_of_all
+from dancematch.types import Codebook, Fingerprint, Match
+
+_BUCKETS = 4096  # in which the keys of tracks are counted, to find every so manieth of all
+
+
+class Parts(Protocol):
+    """All parts of a catalogue, wherever they are."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+
+    def ask(self, question: str, arguments: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
+        """Ask some parts, by their numbers, a question of `Shard`, all at once."""
+
+
+def ask_all(parts: Parts, question: str, *arguments: Any) -> list[Any]:
+    """What every part answers, in their order."""
+    answers = parts.ask(question, dict.fromkeys(range(parts.count), arguments))
+    return [answers[number] for number in range(parts.count)]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All parts at one state of the catalogue."""
+
+    state: State
+    census: Census
+    usage: Usage
+    tracks: int
+    rarity: Rarity
+    peers: Peers
+    codebook: Codebook
+    background: Stretches
+
+    def judges(self, but: frozenset[str], absent: int) -> Judges:
+        """What scores are judged by in a search without some dances, of which so many are here."""
+        peers = self.peers
+        fewer = Peers(peers.names, peers.entries, peers.begins, peers.shelf, peers.dances - absent)
+        return Judges(self.background, fewer, but)
+
+
+def prepared(
+    parts: Parts,
+    reports: Sequence[Report],
+    codebook: Codebook,
+    background: Sequence[Fingerprint],
+    settings: Settings,
+) -> View:
+    """Get all parts, which are at one state, ready for searches."""
+    state, usage = reports[0].state, usage_of_all([report.usage for report in reports])
+    census = Census(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
+    tracks = sum(report.tracks for report in reports)
+    spans = [report.keys for report in reports if report.tracks] or [(0, -1)]
+    lowest, highest = min(low for low, _ in spans), max(high for _, high in spans)
+    edges = np.linspace(lowest, highest + 1, _BUCKETS + 1).astype(np.int64)
+    below = np.sum(ask_all(parts, "prepare", state, usage, edges), axis=0)
+    peers = _peers(parts, state, (edges, below), codebook, census.dances)
+    shape = codebook.similarity.shape[:2]
+    words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
+    rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
+    known = unpack(pack(background)) if background else EMPTY
+    return View(state, census, usage, tracks, rarity, peers, codebook, known)
+
+
+def _peers(
+    parts: Parts, state: State, counted: tuple[IntArray, IntArray], codebook: Codebook, dances: int
+) -> Peers:
+    """As `Entries.sample` chooses: every so manieth of all tracks, by their keys."""
+    edges, below = counted
+    total = int(below[-1])
+    ranks = np.arange(0, total, max(1, -(-total // PEERS)))
+    buckets = np.searchsorted(below, ranks, side="right") - 1
+    bounds = [(int(edges[b]), int(edges[b + 1])) for b in buckets]
+    inside = ask_all(parts, "keys_within", state, bounds)
+    keys, holders = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
+    for place, (rank_, bucket) in enumerate(zip(ranks.tolist(), buckets.tolist(), strict=True)):
+        own = [part[place] for part in inside]
+        every = np.concatenate(own)
+        which = np.argsort(every)[rank_ - int(below[bucket])]
+        keys[place] = every[which]
+        holders[place] = np.repeat(np.arange(len(own)), [len(some) for some in own])[which]
+    questions = {int(part): (state, keys[holders == part]) for part in np.unique(holders)}
+    fetched = parts.ask("fetch_tracks", questions)
+    return _arranged(fetched, holders, codebook, dances)
+
+
+def _arranged(fetched: Mapping[int, Fetched], holders: IntArray, codebook: Codebook, dances: int) -> Peers:
+    """Tracks that came from several parts in the order in which their parts are named."""
+    shelf, firsts = _shelf(fetched, codebook)
+    turns = dict.fromkeys(fetched, 0)
+    names: list[str] = []
+    pieces = [Placed(*[np.zeros(0, np.int64)] * 3)]
+    for part in holders.tolist():
+        turn, one = turns[part], fetched[part]
+        turns[part] += 1
+        names.append(one.names[turn])
+        own = Placed(*(column[one.placed.tracks == turn] for column in one.placed))
+        pieces.append(own._replace(tracks=own.tracks + firsts[part]))
+    sizes = np.array([len(piece.tracks) for piece in pieces[1:]], dtype=np.int64)
+    placed = Placed(*map(np.concatenate, zip(*pieces, strict=True)))
+    return Peers(names, placed, np.cumsum(sizes) - sizes, shelf, dances)
+
+
+def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:
+    """All tracks that were fetched on one shelf, and the number of each part's first."""
+    volumes = {
+        part: Volume(volume.words, volume.seen, volume.offsets, volume.clocks)  # frozen again after the way
+        for part, (volume, _, _) in fetched.items()
+    }
+    starts = np.cumsum([0, *(len(volume) for volume in volumes.values())]).tolist()
+    shelf = Shelf(codebook.vocabulary, codebook.model_id, list(volumes.values()))
+    return shelf, dict(zip(volumes, starts, strict=False))
+
+
+class SpreadField:
+    """The entries of all parts as one search sees them, by their `numbers`."""
+
+    def __init__(self, parts: Parts, view: View, asked: Asked) -> None:
+        self._parts, self._view, self._asked = parts, view, asked
+        self._tallies: list[Tally] = []
+        self.absent = 0  # dances that are here and that the search is to do without
+
+    def census(self) -> Census:
+        """How many there are."""
+        if self._asked.only == ANY:
+            return self._view.census
+        counted = ask_all(self._parts, "counted", self._asked)
+        self.absent = sum(one.but for one in counted)
+        return self._view.census._replace(allowed=sum(one.allowed for one in counted))
+
+    def nearest(self, size: int | None) -> list[Ranked]:
+        """The entries most like the clip, at most `size`; all of them if that is None."""
+        found = ask_all(self._parts, "nearest", self._asked, size)
+        self._tallies = [tally_of_all(of_one) for of_one in zip(*(one.tallies for one in found), strict=True)]
+        return [_best_of(of_one, size) for of_one in zip(*(one.ranked for one in found), strict=True)]
+
+    def voted(self) -> list[Voted]:
+        """What three words in a row speak for, at most `VOTED`; after `nearest`, which counts them."""
+        found = ask_all(self._parts, "voted", self._asked, self._tallies)
+        return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
+
+
+def _best_of(parts: Sequence[Ranked], size: int | None) -> Ranked:
+    entries, dances, scores = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((entries, -scores))[:size]
+    return Ranked(entries[order], dances[order], scores[order])
+
+
+def _most_voted(parts: Sequence[Voted]) -> Voted:
+    every = Voted(*map(np.concatenate, zip(*parts, strict=True)))
+    return every.at(np.lexsort((every.tracks, -every.scores))[:VOTED])
+
+
+def search(
+    parts: Parts, view: View, queries: Sequence[Query], limit: int, settings: Settings, only: Only
+) -> list[Match]:
+    """As `Engine.search`, over all parts."""
+    words = [query.fingerprint for query in queries]
+    field = SpreadField(parts, view, Asked(view.state, words, only))
+    chosen = choose(field, len(queries), settings)
+    if not len(chosen.dances):
+        return []
+    readings = [Reading(one, view.codebook, view.rarity) for one in words]
+    shortlisted = _fetched(parts, view, chosen)
+    return rank(queries, readings, shortlisted, view.judges(only.but, field.absent), settings, limit)
+
+
+def _fetched(parts: Parts, view: View, chosen: Chosen) -> Shortlisted:
+    """The words of the chosen dances."""
+    voted = chosen.voted.tracks if chosen.voted is not None else np.zeros(0, np.int64)
+    numbers = np.unique(np.concatenate([*chosen.entries, voted]))
+    holders = parts_of(numbers)
+    questions = {int(part): (view.state, numbers[holders == part]) for part in np.unique(holders)}
+    fetched: dict[int, Fetched] = parts.ask("fetch", questions)
+    shelf, firsts = _shelf(fetched, view.codebook)
+    names: list[str] = [name for one in fetched.values() for name in one.names]
+    columns = np.zeros((3, len(numbers)), np.int64)
+    for part, one in fetched.items():
+        columns[:, holders == part] = one.placed
+        columns[0, holders == part] += firsts[part]
+    where = [np.searchsorted(numbers, entries) for entries in chosen.entries]
+    stretches = [Placed(*columns[:, at]) for at in where]
+    if chosen.voted is not None:
+        more = Placed(columns[0, np.searchsorted(numbers, voted)], chosen.voted.firsts, chosen.voted.lasts)
+        stretches = [Placed(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
+    return Shortlisted([names[track] for track in stretches[0].tracks.tolist()], stretches, shelf)
