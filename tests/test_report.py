@@ -405,6 +405,8 @@ def test_a_video_is_shown_with_the_skeleton_over_it(known, film):
         assert (picture.joints >= 0).all()
         assert (picture.joints <= [picture.still.width, picture.still.height]).all()
     assert 6 == page_of(found).count("data:image/jpeg;base64,")
+    assert "the frames above" in page_of(found)
+    assert "the frames above" not in page_of(evidence(known, performances, clip))
 
 
 def test_a_still_is_the_part_of_the_frame_that_was_asked_for(film):

@@ -2,13 +2,14 @@ import json
 import re
 from functools import cache
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dance_samples import dance, save_small_model, small_model, write_dance
+from dance_samples import dance, save_small_model, shipped, small_model, write_dance
 from dancematch.cli import dancematch
 from dancematch.errors import InputError, ModelError, ModelMismatchError
 from dancematch.model.kmeans import KMeansTokeniser
@@ -109,6 +110,26 @@ def test_a_figure_shows_what_its_word_means():
     assert 7 * 16 == len(figures)
     assert np.mean(errors) < 0.03
     assert np.isfinite(errors).all()
+
+
+@pytest.mark.parametrize("make", [small_model, shipped])
+def test_a_figure_knows_nothing_of_the_others(make):
+    """All words are decoded at once; each looks as if it were said alone, over and over."""
+    model, times = make(), 9
+    joints = list(channel_joints(model).values())
+    shared = [bool(set(other) & set(joints[0])) for other in joints[1:]]
+    seen = np.tile(np.array([True, *np.logical_not(shared)], dtype=np.float32), (times, 1))
+    figures = list(islice(figures_of(model, []), model.vocabulary))  # of the first channel
+
+    for figure in figures[:: len(figures) // 8]:
+        words = np.zeros((times, len(joints)), dtype=np.uint16)
+        words[:, 0] = figure.word
+        alone = model.decode(
+            Fingerprint(words, model.vocabulary, model.seconds_per_word, model.model_id, visibility=seen)
+        )
+        places = [alone.skeleton.index(joint) for joint in joints[0]]
+        middle = np.split(alone.joints[:, places], times)[times // 2]
+        np.testing.assert_allclose(middle, figure.joints, atol=1e-5)
 
 
 def test_the_neutral_body_says_the_most_common_words():

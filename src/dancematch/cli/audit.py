@@ -27,7 +27,7 @@ _ALIKE = 3  # pairs of dances that are named
     help="Ask for so many dances, drawn by the seed.",
 )  # fmt: skip
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=SECONDS, show_default=True,
+    "--seconds", type=click.FloatRange(1), default=SECONDS, show_default=True,
     help="Of an excerpt.",
 )  # fmt: skip
 @click.option(
@@ -70,6 +70,8 @@ def audit_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.pictures import require_drawable
 
+    if not math.isfinite(seconds):
+        raise click.UsageError(f"--seconds must be a number, got {seconds}")
     if math.isnan(max_evalue) or math.isnan(false_accepts):
         raise click.UsageError("--max-evalue and --false-accepts must be numbers, got nan")
     if plot is not None:
@@ -81,11 +83,18 @@ def audit_command(
             known, changes=named, seconds=seconds, max_dances=max_dances, seed=seed, by_label=by_label,
             on_progress=tell,
         )  # fmt: skip
+        labels = {dance.dance_id: dance.label for dance in known.dances()}
     suggestion = made.suggest(false_accepts)
     if as_json:
         _emit(made, suggestion, max_evalue, seed)
     else:
         _print(made, suggestion, max_evalue)
+    twins = 0 if by_label else made.taken_for_own_label(max_evalue, labels)
+    if twins:
+        say(
+            f"{twins} of the false accepts are dances of one label; if these are takes of one dance,"
+            " --by-label counts them as right"
+        )
     if plot is not None:
         draw_audit(plot, made, suggestion, max_evalue, overwrite=force)
         say(f"{plot}: the same as a picture")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.dances import bank_option, label_option
+from dancematch.cli.dances import bank_option, label_option, require_known
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.pipeline.dedup import MAX_WRONG
 
@@ -43,7 +43,7 @@ def dedup_command(
 
     Each dance is searched for among the others by the words that are kept of it: one search a
     dance, seconds for a hundred, minutes for thousands. Nothing is removed: 'dancematch
-    remove' does that. Exits with 3 if there is no such dance.
+    remove' does that. Exits with 3 if no dance is there twice.
 
     \b
     Example:
@@ -55,6 +55,7 @@ def dedup_command(
 
     began = time.monotonic()
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
+        require_known(known, label, bank)
         asked = len(known.dances(label=label, bank=bank))
         groups = find_duplicates(
             known, max_evalue=max_evalue, min_score=min_score, label=label, bank=bank, on_progress=tell

@@ -261,6 +261,11 @@ def _told(output: Path | None, force: bool, as_json: bool) -> Iterator[Callable[
         part.write_text("", encoding="utf-8")
 
     def emit(result: Any) -> None:
+        if result.chance >= 1 and result.suite not in {one.suite for one in results}:
+            say(
+                f"{result.suite}: every answer is right here; add clips that would be wrong answers,"
+                " or the figures say nothing"
+            )
         results.append(result)
         if part:
             with part.open("a", encoding="utf-8") as file:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dancematch.cli.output import counted, say
+from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.benchmark.release import Release
@@ -17,6 +18,8 @@ def evaluate_release(folder: Path, methods: "Sequence[str | Method]") -> "Iterat
     """What each method reaches on a release; every file is checked against its checksum first."""
     from dancematch.benchmark.release import read_release
 
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}; one that 'dancematch bench-build' wrote was expected")
     say(f"reading {folder}")
     asked = _questions(read_release(folder))
     if asked.unanswerable:

@@ -46,7 +46,8 @@ def fit_weights_command(
     from dancematch.pipeline.fitting import LEARNABLE, learn_weights
 
     require_free(output, force)
-    chosen = [name.strip() for name in metrics.split(",")] if metrics else LEARNABLE
+    named = LEARNABLE if metrics is None else [name.strip() for name in metrics.split(",")]
+    chosen = list(dict.fromkeys(name for name in named if name))
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
         fitted = learn_weights(known, chosen, seed=seed, on_progress=tell)
     write_weights(output, fitted.weights, replace=force)
@@ -57,5 +58,7 @@ def fit_weights_command(
         emit_table(["metric", "weight"], [[name, f"{weight:.3f}"] for name, weight in ordered])
     say(
         f"with weights learnt from other labels, {fitted.rank1:.1%} of {fitted.questions} questions were "
-        f"answered rightly at rank 1; {output}: written"
+        f"answered rightly at rank 1, with the default weights {fitted.default_rank1:.1%}; {output}: written"
     )
+    if not fitted.gained:
+        say("nothing was gained: 'dancematch search' answers as well or better without these weights")

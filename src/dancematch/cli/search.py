@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dancematch.cli.dances import require_known
 from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
-from dancematch.errors import InputError
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 
@@ -99,7 +99,7 @@ def search_command(
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        _require_known(known, label, bank)
+        require_known(known, label, bank)
         queries = _queries(clip, known, tell)
         with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
             nearest = search(queries, limit=limit, settings=settings, only=only)
@@ -113,15 +113,6 @@ def search_command(
         sys.exit(NO_MATCH)
     if plot is not None and evidence is not None:
         _draw(plot, found[0], evidence, clip.name, force)
-
-
-def _require_known(known: "Catalogue", label: str | None, bank: str | None) -> None:
-    """Say before the work that nothing can be found by a name that no dance has."""
-    for what, name in (("label", label), ("bank", bank)):
-        if name is not None and not known.has_any(**{what: name}):
-            raise InputError(
-                f"no dance in {known.where} has the {what} {name!r}; 'dancematch stats' names all"
-            )
 
 
 def _queries(clip: Path, known: "Catalogue", tell: "Progress") -> "list[Query]":

@@ -27,6 +27,7 @@ from dancematch.pipeline.extract import (
     clips_in,
     content_hash,
     motions_of_many,
+    named_anew,
 )
 from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.periods import measure_periods
@@ -183,8 +184,8 @@ class Catalogue:
                 results[path] = Added(path, error=error)
             yield results[path]
         for path, original in twins.items():
-            found = results[original]
-            yield replace(found, path=path, skipped=found.error is None)
+            error = named_anew(results[original].error, original, path)
+            yield replace(results[original], path=path, skipped=error is None, error=error)
 
     def learn(self, dance: Dance, motions: Sequence[Motion]) -> Dance:
         """Keep a dance that has been seen already; how long it is and who dances it, the motions say."""

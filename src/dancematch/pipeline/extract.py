@@ -4,6 +4,7 @@ import glob
 import hashlib
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -77,6 +78,14 @@ def content_hash(path: str | Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def named_anew(error: DanceMatchError | None, original: Path, path: Path) -> DanceMatchError | None:
+    """What is wrong with `original`, said of another file with the same content."""
+    if error is None:
+        return None
+    whole = rf"(?<![\w./-]){re.escape(str(original))}(?![\w/-])"
+    return type(error)(re.sub(whole, lambda _: str(path), str(error)))
 
 
 def clips_in(places: Sequence[str | Path]) -> list[Path]:

@@ -2,19 +2,31 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dancematch.errors import InputError
-from dancematch.index.fit import Fitted, Question, fit_weights
+from dancematch.index.fit import Fitted, Question, first_is_right, fit_weights
 from dancematch.index.metrics import METRICS
 from dancematch.index.settings import DEFAULT
-from dancematch.index.weights import ENGINES_OWN
+from dancematch.index.weights import ENGINES_OWN, WEIGHTS_DEFAULT
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import Progress
 
 LEARNABLE = tuple(dict.fromkeys((*ENGINES_OWN, *METRICS)))
+
+
+@dataclass(frozen=True)
+class Learnt(Fitted):
+    """Weights, and what the default ones reach on the same questions."""
+
+    default_rank1: float
+
+    @property
+    def gained(self) -> bool:
+        """Whether more was answered rightly than with the default weights."""
+        return self.rank1 > self.default_rank1
 
 
 def learn_weights(
@@ -23,7 +35,7 @@ def learn_weights(
     *,
     seed: int = 0,
     on_progress: Progress | None = None,
-) -> Fitted:
+) -> Learnt:
     """Weights under which dances of one label find each other before any other dance.
 
     Every dance asks for the others of its label; a label that only one dance has says nothing.
@@ -33,7 +45,10 @@ def learn_weights(
     if unknown or not metrics:
         named = ", ".join(unknown) or "none"
         raise InputError(f"weights can be learnt of {', '.join(LEARNABLE)}; got {named}")
-    return fit_weights(list(_questions(catalogue, metrics, on_progress)), metrics, seed=seed)
+    questions = list(_questions(catalogue, tuple({**dict.fromkeys(metrics), **WEIGHTS_DEFAULT}), on_progress))
+    fitted = fit_weights(questions, metrics, seed=seed)
+    hits = [first_is_right(one, dict(WEIGHTS_DEFAULT)) for one in questions if one.asks]
+    return Learnt(fitted.weights, fitted.rank1, fitted.questions, float(np.mean(hits)))
 
 
 def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str]) -> InputError:

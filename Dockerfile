@@ -1,0 +1,17 @@
+# The service in a container (docs/service.md). Not yet built anywhere: no container tools where it was written.
+FROM python:3.12-slim
+
+RUN useradd --create-home dancematch
+
+COPY pyproject.toml README.md LICENSE /source/
+COPY src /source/src
+RUN pip install --no-cache-dir '/source[serve]'
+
+USER dancematch
+# The pose networks' weights (9.4 MB, checked), so that the container needs no network later.
+RUN python -c "from dancematch.pose.weights import load_weights; load_weights()"
+
+VOLUME /data
+EXPOSE 8765
+ENTRYPOINT ["dancematch", "serve"]
+CMD ["/data/dances.db", "--host", "0.0.0.0", "--token-file", "/data/tokens.txt"]

@@ -1,0 +1,53 @@
+"""What the service is told at its start."""
+
+import ipaddress
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dancematch.errors import InputError
+from dancematch.pipeline.limits import MEGABYTE as MEGABYTE
+from dancematch.pipeline.limits import WorkLimits as WorkLimits
+from dancematch.server.tokens import Tokens
+
+WORKER = (sys.executable, "-m", "dancematch.server.worker")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True)
+class Options:
+    """All of it; checked when it is made."""
+
+    catalogue: str
+    model: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8765
+    tokens: Tokens = field(default_factory=Tokens)
+    allowed_hosts: tuple[str, ...] = ()  # beside this machine's own names, on loopback
+    cors_origins: tuple[str, ...] = ()
+    folder: Path | None = None  # for jobs and uploads; beside the catalogue if not given
+    workers: int = max(1, (os.cpu_count() or 1) // 2)
+    queue: int = 32  # jobs that may wait
+    upload_bytes: int = 256 * MEGABYTE
+    upload_seconds: float = 600.0  # an upload may take
+    sync_bytes: int = 8 * MEGABYTE
+    keep_videos: bool = False
+    cluster: str | None = None  # the Ray cluster whose nodes search; this process does if there is none
+    shards: int = 4  # of the cluster
+    work: WorkLimits = field(default_factory=WorkLimits)
+    worker: tuple[str, ...] = WORKER  # the command that looks at a file
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host) and not self.tokens:
+            raise InputError(
+                f"{self.host} can be reached by others, and there is no token to keep them out; "
+                "give --token-file, or stay with 127.0.0.1"
+            )

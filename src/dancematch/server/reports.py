@@ -1,0 +1,46 @@
+"""Evidence reports on what a search found."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from dancematch.errors import InputError
+from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pipeline.footage import Footage
+from dancematch.pipeline.report import command_for, evidence, limit_option
+from dancematch.pipeline.report_page import page_of
+from dancematch.server.children import cut_out
+from dancematch.server.options import Options
+from dancematch.server.searches import KeptSearch
+from dancematch.server.upload import Upload
+
+_CUTTING_SECONDS = 120.0  # that the pictures of a report may take
+
+
+def report_of(
+    catalogue: Catalogue, options: Options, search: KeptSearch, dance_id: str, clip: Upload | None = None
+) -> str:
+    """The evidence that a clip is a dance, as a page; with pictures if the clip itself is there again."""
+    if clip is not None and clip.digest != search.clip.sha256:
+        raise InputError("this is not the file that was searched for; send that one, or none")
+    limit: float = search.answer["max_evalue"]
+    # Names alone, as in errors: where things lie here is nobody's business.
+    model = () if options.model is None else ("--model", Path(options.model).name)
+    names = Path(catalogue.where).name, search.clip.name, dance_id
+    found = evidence(
+        catalogue,
+        search.performances,
+        search.clip,
+        dance_id=dance_id,
+        max_evalue=limit,
+        footage=_footage(options, search, clip) if clip and search.pictures else None,
+        command=command_for(*names, *limit_option(limit), *model),
+    )
+    return page_of(found)
+
+
+def _footage(options: Options, search: KeptSearch, clip: Upload) -> Footage:
+    limits = replace(options.work, seconds=min(options.work.seconds, _CUTTING_SECONDS))
+    dancers = dict(enumerate(search.pictures, start=1))
+    cut = partial(cut_out, command=options.worker, limits=limits)
+    return Footage(clip.path, dancers, search.performances[0].motion.skeleton, cut)

@@ -1,0 +1,165 @@
+/** Why a match is one: both dancers side by side, the path that joins them, and what speaks for it. */
+
+import { ask, dancePath, hasToken, save } from "./api.js";
+import { Alignment } from "./alignment.js";
+import { changes } from "./cards.js";
+import { el, icon, link } from "./dom.js";
+import { clipStage, danceStage } from "./compare_stages.js";
+import {
+  agreementPanel,
+  barsPanel,
+  differencesPanel,
+  matrixPanel,
+  placesPanel,
+  wordsPanel,
+} from "./compare_panels.js";
+import { Clock, controls } from "./player.js";
+import { range, sureness } from "./say.js";
+import { clips } from "./searching.js";
+import { takesAt } from "./stage.js";
+
+/**
+ * All that is known of the two.
+ * @typedef {{search_id: string, dance_id: string, answer: any, why: any, path: Alignment, clock: Clock,
+ *   clip: import("./skeleton.js").Take, dance: import("./skeleton.js").Take, known: any}} Pair
+ */
+
+/** @param {HTMLElement} root @param {string[]} parts */
+export async function show(root, [search_id, dance_id]) {
+  const pair = await load(search_id, dance_id),
+    { match } = pair.why;
+  const clip = await clipStage(pair),
+    dance = danceStage(pair);
+  const panels = [
+    await agreementPanel(pair),
+    await wordsPanel(pair),
+    matrixPanel(pair),
+    barsPanel(pair),
+    placesPanel(pair),
+  ].filter(Boolean);
+  const differences = el("section", { class: "panel card", hidden: true });
+  root.append(
+    link(`search/${search_id}`, { class: "back" }, "‹ all that was found"),
+    heading(pair),
+    el("div", { class: "stages" }, clip.element, dance.element),
+    el(
+      "div",
+      { class: "transport card" },
+      controls(pair.clock, "what matches"),
+      match.mirrored &&
+        el(
+          "p",
+          { class: "faint small" },
+          "Your clip is mirrored: the dance is shown the other way round, so that sides agree.",
+        ),
+    ),
+    el("div", { class: "panels" }, ...panels.map((panel) => panel.element), differences),
+  );
+  pair.clock.addEventListener("time", () => panels.forEach((panel) => panel.at?.(pair.clock.time)));
+  pair.clock.seek(pair.path.span.start);
+  const leave = () => {
+    pair.clock.over = true;
+    [clip, dance, ...panels].forEach((one) => one.leave?.());
+  };
+  // An extra that takes a while: the view is whole without it.
+  if (pair.dance) differencesPanel(pair, differences, dance.mark).catch(() => differences.remove());
+  return {
+    leave,
+    keys: (event) =>
+      event.key === "Escape" ? ((location.hash = `#/search/${search_id}`), true) : pair.clock.key(event),
+  };
+}
+
+/** @param {string} search_id @param {string} dance_id @returns {Promise<Pair>} */
+async function load(search_id, dance_id) {
+  const [answer, why, known] = await Promise.all([
+    ask(`searches/${search_id}`),
+    ask(`searches/${search_id}/matches/${encodeURIComponent(dance_id)}`),
+    ask(dancePath(dance_id)),
+  ]);
+  const own = (await takesAt(`searches/${search_id}/motion?dancer=${why.match.dancer}`)).get(
+    why.match.dancer,
+  );
+  const place = `${dancePath(dance_id)}/motion?dancer=${why.reference_dancer}`;
+  const theirs = known.motion ? (await takesAt(place)).get(why.reference_dancer) || null : null;
+  const path = pathOf(why);
+  const clock = new Clock({ start: own.start, end: own.end }, path.span);
+  return { search_id, dance_id, answer, why, path, clock, clip: own, dance: theirs, known };
+}
+
+/** The path; where none was found, straight through the stretches of the match. @param {any} why */
+function pathOf({ path, match: { query, reference } }) {
+  if (path.query.length) return new Alignment(path.query, path.reference);
+  return new Alignment([query.start, query.end], [reference.start, reference.end]);
+}
+
+/**
+ * The evidence: saved, with pictures of the clip if this tab still has it; else, unless a token is needed,
+ * which a link does not send, to be read in a tab of its own.
+ * @param {Pair} pair
+ */
+function reportLink({ search_id, dance_id, answer }) {
+  const path = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/report`,
+    file = clips.get(search_id),
+    name = el("span", {}, "Evidence report");
+  const keep = async (event) => {
+    if (!file && !hasToken()) return;
+    event.preventDefault();
+    name.textContent = "Writing the report …";
+    try {
+      await save(path, `${answer.filename || "clip"} beside ${dance_id}.html`, file);
+    } finally {
+      name.textContent = "Evidence report";
+    }
+  };
+  return el(
+    "a",
+    {
+      class: "button report",
+      href: path,
+      target: "_blank",
+      rel: "noopener",
+      title: "All that speaks for it and against it, on one page to hand on or print",
+      onclick: keep,
+    },
+    icon("page"),
+    name,
+  );
+}
+
+/** @param {Pair} pair */
+function heading(pair) {
+  const { answer, why, dance_id } = pair;
+  const { match } = why,
+    sure = sureness(match.evalue, answer.max_evalue);
+  return el(
+    "div",
+    { class: "hero left compare-head" },
+    el(
+      "h1",
+      {},
+      el("span", { class: "faint" }, answer.filename || "Your clip"),
+      " beside ",
+      el("em", {}, dance_id),
+    ),
+    el(
+      "p",
+      { class: "lead" },
+      el("b", {}, range(match.query)),
+      ` of your clip ${sure.level === "weak" ? "comes nearest to" : "goes with"} `,
+      el("b", {}, range(match.reference)),
+      " of the dance.",
+    ),
+    el(
+      "div",
+      { class: "facts-line" },
+      el("p", { class: `sure ${sure.level}` }, el("b", {}, sure.word), " ", el("span", {}, sure.sentence)),
+      el(
+        "p",
+        { class: "chips" },
+        changes(match, answer.dancers.length).map((text) => el("span", { class: "chip" }, text)),
+      ),
+      reportLink(pair),
+    ),
+  );
+}

@@ -1,0 +1,55 @@
+"""Visits to the page with a real browser."""
+
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from server_samples import wait_for
+
+WIDE, NARROW = {"width": 1100, "height": 760}, {"width": 360, "height": 740}
+PATIENCE = 90_000  # milliseconds
+
+
+@dataclass
+class Visit:
+    """A page, and everything that went wrong or was loaded on it."""
+
+    context: object
+    url: str
+    page: object = None
+    complaints: list[str] = field(default_factory=list)
+    loaded: set[str] = field(default_factory=set)
+
+    def go(self, route: str = "", wait: str = "main h1") -> None:
+        """Open a view and wait for something on it."""
+        self.page.goto(f"{self.url}/#/{quote(route)}")
+        self.page.locator("main:not([aria-busy])").wait_for()
+        self.page.wait_for_selector(wait, timeout=PATIENCE)
+
+
+def visit(browser, url: str, token: str | None = None, **options) -> Visit:
+    """A visit of a browser's own, with a token as if it had been given before."""
+    context = browser.new_context(viewport=WIDE, **options)
+    context.set_default_timeout(PATIENCE)
+    if token is not None:
+        kept = f"sessionStorage.setItem('token', {token!r})"
+        context.add_init_script(f"if (location.protocol === 'http:') {kept}")
+    made = Visit(context, url)
+    context.on(
+        "console", lambda said: made.complaints.append(said.text) if said.type in ("error", "warning") else 0
+    )
+    context.on("weberror", lambda error: made.complaints.append(str(error.error)))
+    context.on("request", lambda asked: made.loaded.add(asked.url))
+    made.page = context.new_page()
+    return made
+
+
+def until(page, condition: str) -> None:
+    """Wait for a condition; the page's own policy forbids Playwright's way, which makes code of a text."""
+    wait_for(lambda: page.evaluate(condition))
+
+
+def drawn(canvas) -> bool:
+    """Whether there is anything on a canvas."""
+    return canvas.evaluate(
+        "(c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)"
+    )

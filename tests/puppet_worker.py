@@ -1,0 +1,45 @@
+"""A worker of the service for which a "video" is a text that says what is to be seen in it.
+
+The number of a dance; "nobody"; or trouble: "deadly" ends the process, "endless" never comes to an
+end, "hungry" wants ever more memory.
+"""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+from dancematch.benchmark.choreography import Dancer, choreography, perform
+from dancematch.pose.track import Track
+from dancematch.server import worker
+
+
+class Puppet:
+    """Stands in for a pose estimator."""
+
+    name = "puppet"
+
+    def tracks(self, path, *, on_frame):
+        """Whoever is to be seen, in the air and in the picture."""
+        told = path.read_text(encoding="utf-8", errors="replace")
+        if told == "deadly":
+            os.kill(os.getpid(), signal.SIGKILL)
+        eaten = []
+        while told == "hungry":
+            eaten.append(bytearray(64 << 20))
+        while told == "endless":
+            time.sleep(0.01)
+            on_frame(0.1)
+        on_frame(0.5)
+        if told == "nobody":
+            return []
+        seen = perform(choreography(int(told), eight_counts=2), Dancer())
+        times = np.arange(len(seen.joints)) / seen.fps
+        image = np.full((*seen.joints.shape[:2], 2), (0.5, 0.25), np.float32)
+        return [Track(1, times, seen.joints, image, seen.visibility, seen.skeleton)]
+
+
+if __name__ == "__main__":
+    sys.exit(worker.main(sys.argv[1:], lambda _limits: Puppet()))

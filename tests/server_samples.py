@@ -1,0 +1,106 @@
+"""A real server process to ask, and files to send it."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from dancematch.server.options import Options, WorkLimits
+
+DANCEMATCH = (str(Path(sys.executable).with_name("dancematch")), "serve")
+PUPPETS = (sys.executable, __file__)
+LOOK = (sys.executable, str(Path(__file__).with_name("puppet_worker.py")))
+PATIENCE_SECONDS = 90.0
+
+
+@dataclass
+class Serving:
+    """A server that runs."""
+
+    process: "subprocess.Popen[str]"
+    client: httpx.Client
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return str(self.client.base_url).rstrip("/")
+
+    def over(self, job_id: str) -> dict:
+        """The job, once it is over."""
+        return wait_for(lambda: self._if_over(job_id))
+
+    def _if_over(self, job_id: str) -> dict | None:
+        job = self.client.get(f"/jobs/{job_id}").json()
+        return job if job["state"] in ("done", "failed", "cancelled") else None
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End the process and wait for it."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+def wait_for(look, patience: float = PATIENCE_SECONDS):
+    """What `look` finds, as soon as it finds something."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+@contextlib.contextmanager
+def serving(
+    catalogue: Path, *options: object, command: tuple[str, ...] = DANCEMATCH, ready: bool = True, **client
+) -> Iterator[Serving]:
+    """A server of the catalogue on a free port; ended afterwards if it is not yet."""
+    line = [*command, catalogue, "--port", "0", *options]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [str(part) for part in line], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        url = _address(process)
+        with httpx.Client(base_url=url, timeout=PATIENCE_SECONDS, **client) as http:
+            running = Serving(process, http)
+            if ready:
+                wait_for(lambda: http.get("/health").status_code == 200)
+            yield running
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def _address(process: "subprocess.Popen[str]") -> str:
+    told = ""
+    while line := process.stderr.readline():
+        told += line
+        if found := re.search(r"http://\S+", line):
+            return found.group().replace("0.0.0.0", "127.0.0.1")  # noqa: S104  (where it listens; we ask here)
+    raise AssertionError(f"the server ended before it listened: {told}")
+
+
+def _serve_puppets(arguments: list[str]) -> None:
+    """The server with a worker that sees puppets: `CATALOGUE --port 0 [NAME=VALUE ...]`."""
+    from dancematch.server import app
+
+    catalogue, _, port, *rest = arguments
+    given = {name: json.loads(value) for name, value in (one.split("=") for one in rest)}
+    work = WorkLimits(**{name: given.pop(name) for name in ("seconds", "memory_bytes") if name in given})
+    options = Options(catalogue, port=int(port), workers=1, work=work, worker=LOOK, **given)
+    app.run(options, on_start=lambda address: print(address, file=sys.stderr, flush=True))
+
+
+if __name__ == "__main__":
+    _serve_puppets(sys.argv[1:])

@@ -1,0 +1,285 @@
+"""The views of the page in a real browser, before a real server."""
+
+from pathlib import Path
+
+import pytest
+
+from dance_samples import dance, save_small_model, write_dance
+from dancematch import formats
+from dancematch.catalogue.records import Dance
+from dancematch.pipeline.catalogue import open_catalogue
+from page_samples import NARROW, drawn, visit
+from server_samples import serving
+
+READ, WRITE = "a-secret-for-reading", "a-secret-for-writing"
+NAUGHTY = "<img src=x onerror=alert(1)>/../&?#"
+SPOKEN = "known by words alone"
+VIEWS = (
+    "", "dances", "dance/dance-1", "map", "words",
+    "search/{search}", "compare/{search}/dance-1",
+    "search/{spoken}", f"compare/{{spoken}}/{SPOKEN}", f"dance/{SPOKEN}",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    """A server that wants a token and knows some dances.
+
+    One has a name that must not be taken for HTML, of one there is nothing to see. The model is small:
+    a vocabulary is described in a moment.
+    """
+    model = save_small_model(folder / "small")
+    tokens = folder / "tokens.txt"
+    tokens.write_text(f"read {READ}\nwrite {WRITE}\n", encoding="utf-8")
+    tokens.chmod(0o600)
+    with open_catalogue(folder / "dances.db", model=str(folder / "small")) as known:
+        for seed in range(4):
+            known.add(
+                write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 2}", bank="studio"
+            )
+        known.add(write_dance(folder / "other.npz", 7), dance_id=NAUGHTY)
+        known.learn_words(Dance(SPOKEN, "words.npz", "0", 0.0), [model.fingerprint(dance(20))])
+    options = ("--model", folder / "small", "--token-file", tokens)
+    with serving(folder / "dances.db", *options, headers={"Authorization": f"Bearer {WRITE}"}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def searches(server, folder):
+    """Searches for a dance and for one of which there is nothing to see, by what they are called in VIEWS."""
+    made = {}
+    for name, seed in (("search", 1), ("spoken", 20)):
+        clip = write_dance(folder / f"{name}.npz", seed, dancer=9)
+        answer = server.client.post(
+            "/search", content=clip.read_bytes(), params={"filename": clip.name}
+        ).json()
+        made[name] = answer["search_id"]
+    return made
+
+
+@pytest.fixture(scope="module")
+def looking(browser, server):
+    """A page to look round with, on a phone."""
+    seen = visit(browser, server.url, WRITE)
+    seen.page.set_viewport_size(NARROW)
+    yield seen
+    seen.context.close()
+
+
+def test_what_is_not_known_is_said_plainly(looking, folder):
+    """A stranger gets a plain sentence and the nearest three, greyed; the answer outlives a reload."""
+    formats.write(folder / "stranger.npz", [dance(99, 5)])
+    looking.go()
+    looking.page.locator("input[type=file]").first.set_input_files(folder / "stranger.npz")
+    looking.page.get_by_role("heading", name="I don’t know this one").wait_for()
+    looking.page.reload()
+    looking.page.get_by_role("heading", name="I don’t know this one").wait_for()
+
+    assert 3 == looking.page.locator(".match.dim").count()
+    assert [] == looking.complaints
+
+
+def test_a_file_that_cannot_be_read_is_told_in_words(browser, server, folder):
+    """The service's own sentence is shown, and another clip can be tried."""
+    (folder / "broken.mp4").write_bytes(b"no video at all" * 100)
+    seen = visit(browser, server.url, WRITE)
+    seen.go()
+    seen.page.locator("input[type=file]").first.set_input_files(folder / "broken.mp4")
+    told = seen.page.get_by_role("alert")
+    told.wait_for()
+    assert len(told.inner_text()) > 20
+    seen.page.get_by_role("button", name="Try another clip").click()
+    seen.page.get_by_role("heading", name="Which dance is this?").wait_for()
+    seen.context.close()
+
+
+@pytest.mark.parametrize("route", VIEWS)
+def test_every_view_can_be_read_and_used(looking, searches, route):
+    """On a phone nothing sticks out; contrast as WCAG AA asks for in both themes; names for who does not see.
+
+    And nothing is asked for that is not there.
+    """
+    looking.go(route.format(**searches))
+    for scheme in ("light", "dark"):
+        looking.page.emulate_media(color_scheme=scheme)
+        looking.page.wait_for_timeout(300)  # colours change gently
+
+        assert [] == looking.page.evaluate(POOR_CONTRAST)
+    assert [] == looking.page.evaluate(NAMELESS)
+    assert NARROW["width"] == looking.page.evaluate("document.documentElement.scrollWidth")
+    assert [] == looking.complaints
+
+
+def test_with_a_token_the_evidence_is_saved(looking, searches):
+    """A link would send no token; the file is the report, under a name that says of what."""
+    looking.go(f"compare/{searches['spoken']}/{SPOKEN}")
+    looking.page.get_by_text("there is no figure to show").wait_for()
+    with looking.page.expect_download() as saving:
+        looking.page.get_by_role("link", name="Evidence report").click()
+
+    assert f"spoken.npz beside {SPOKEN}.html" == saving.value.suggested_filename
+    assert "Evidence report: spoken.npz" in Path(saving.value.path()).read_text(encoding="utf-8")
+
+
+POOR_CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const parse = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (colour) => colour.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 200) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.checkVisibility({ opacityProperty: true }) || element.disabled) continue;
+    const style = getComputedStyle(element), [a, b] = [light(parse(style.color)), light(ground(element))];
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < (large ? 3 : 4.5)) poor.push(`${element.textContent.slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+
+NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, [role=img], [tabindex='0']")]
+  .filter((one) => one.checkVisibility())
+  .filter((one) => !(one.ariaLabel || one.textContent.trim() || one.labels?.length || one.alt))
+  .map((one) => one.outerHTML)"""
+
+
+def test_the_keyboard_alone_is_enough(browser, server):
+    """Letters go to the views, arrows move on the map, a player obeys, help says so, Escape goes back."""
+    seen = visit(browser, server.url, WRITE)
+    seen.go()
+    keys = seen.page.keyboard
+    keys.press("?")
+    seen.page.get_by_role("heading", name="How it works").wait_for()
+    keys.press("Escape")
+    keys.press("d")
+    seen.page.get_by_role("heading", name="Dances", exact=True).wait_for()
+    seen.page.get_by_role("link", name="dance-1").press("Enter")
+    seen.page.locator(".lanes").wait_for()
+    moment = seen.page.get_by_label("Moment of the dance")
+    keys.press("Shift+ArrowRight")
+    keys.press("ArrowRight")
+    assert pytest.approx(1.1, abs=0.02) == float(moment.input_value())
+    keys.press("m")
+    seen.page.locator("canvas.map").press("ArrowRight")
+    keys.press("Enter")
+    seen.page.locator(".lanes").wait_for()
+    keys.press("Escape")
+    seen.page.get_by_role("heading", name="Dances", exact=True).wait_for()
+    seen.context.close()
+
+    assert [] == seen.complaints
+
+
+@pytest.mark.parametrize(
+    ("expected", "asked"),
+    [
+        ("By chance: once in 200,000 searches.", "say.sureness(5e-6, 0.05).sentence"),
+        ("By chance: less than once in a billion searches.", "say.sureness(5e-15, 0.05).sentence"),
+        (
+            "By chance alone, 7 dances would come this near in every search.",
+            "say.sureness(6.6, 0.05).sentence",
+        ),
+        (
+            ["sure", "fair", "weak", "unknown"],
+            "[1e-5, 0.01, 0.2, null].map((e) => say.sureness(e, 0.05).level)",
+        ),
+        (["same tempo", "20 % faster", "30 % slower", ""], "[1.01, 1.2, 0.7, null].map(say.tempo)"),
+        (["0:00.0", "1:12.4", "1:00.0", "10:05.0"], "[0, 72.4, 59.97, 605].map((t) => say.time(t))"),
+        (["9.5 s", "10 min", "1:01 min"], "[9.5, 600, 61].map(say.length)"),
+    ],
+)
+def test_numbers_are_said_as_people_say_them(looking, expected, asked):
+    looking.go()
+
+    assert expected == looking.page.evaluate(
+        f"async () => {{ const say = await import('/say.js'); return {asked}; }}"
+    )
+
+
+def test_the_alignment_goes_both_ways(looking):
+    """Between two points of the path straight on, beyond its ends at its mean pace, and back again."""
+    looking.go()
+    found = looking.page.evaluate("""async () => {
+      const { Alignment } = await import("/alignment.js");
+      const path = new Alignment([1, 2, 2, 4], [10, 11, 12, 16]);
+      const there = [0, 1.5, 3, 4, 5].map((time) => path.toReference(time));
+      return [there, there.map((time) => path.toQuery(time))];
+    }""")
+
+    assert [[8, 10.5, 14, 16, 18], [0, 1.5, 3, 4, 5]] == found
+
+
+def test_names_are_never_taken_for_html(looking):
+    """A dance may be called anything; its page is reached all the same."""
+    looking.go("dances", ".dance")
+    looking.page.get_by_role("link", name=NAUGHTY).click()
+    looking.page.locator(".lanes").wait_for()
+
+    assert NAUGHTY == looking.page.inner_text("main h1")
+    assert [] == looking.complaints
+
+
+def test_who_likes_stillness_gets_it(browser, server):
+    """With reduced motion thumbnails show one still."""
+    seen = visit(browser, server.url, WRITE, reduced_motion="reduce")
+    seen.go("dances", ".dance")
+    thumbnail = seen.page.locator("canvas.thumbnail").first
+    seen.page.wait_for_timeout(500)
+    first = thumbnail.evaluate("(canvas) => canvas.toDataURL()")
+    assert drawn(thumbnail)
+    seen.page.wait_for_timeout(400)
+    assert first == thumbnail.evaluate("(canvas) => canvas.toDataURL()")
+    seen.context.close()
+
+
+def test_a_token_is_asked_for_and_kept_for_the_visit(browser, server):
+    """A wrong one is told of; one for reading shows no way to change anything; a reload asks no more."""
+    seen = visit(browser, server.url)
+    seen.page.goto(f"{server.url}/#/dances")
+    for token, told in (("not-a-token-at-all", "can give you one"), (READ, "not valid here")):
+        give(seen.page, token, told)
+    seen.page.locator(".dance").first.wait_for()
+    assert 0 == seen.page.get_by_role("button", name="Add dances").count()
+    seen.page.reload()
+    seen.page.locator(".dance").first.wait_for()
+    seen.context.close()
+
+
+def give(page, token: str, told: str) -> None:
+    """Give a token when it is asked for with a certain text."""
+    page.get_by_text(told).wait_for()
+    page.get_by_role("textbox", name="Token").fill(token)
+    page.get_by_role("button", name="Go on").click()
+
+
+def test_a_browser_that_keeps_nothing_will_do(browser, server, folder):
+    """Where storage is forbidden the page starts and searches all the same; a token holds for the visit."""
+    seen = visit(browser, server.url)
+    seen.context.add_init_script("""for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, { get() { throw new DOMException("", "SecurityError"); } });""")
+    seen.page.goto(seen.url)
+    give(seen.page, WRITE, "can give you one")
+    seen.page.keyboard.press("t")
+    assert "dark" == seen.page.evaluate("document.documentElement.dataset.theme")
+    seen.page.locator("input[type=file]").first.set_input_files(
+        write_dance(folder / "again.npz", 2, dancer=5)
+    )
+    seen.page.locator(".match").first.wait_for()
+    seen.context.close()

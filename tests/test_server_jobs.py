@@ -1,0 +1,170 @@
+"""Jobs of a real server process; its worker sees puppets, so that every fate can be had."""
+
+import json
+import signal
+import threading
+import time
+
+import pytest
+
+from dance_samples import dance, write_dance
+from dancematch.errors import NoDancerError
+from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.server.children import look_at
+from dancematch.server.jobs import MOST_ATTEMPTS, Job, JobTable
+from dancematch.server.options import WorkLimits
+from dancematch.server.problems import RefusedError
+from server_samples import LOOK, PUPPETS, serving, wait_for
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("jobs")
+    with open_catalogue(folder / "dances.db") as known:
+        for seed in range(3):
+            known.add(write_dance(folder / f"dance-{seed}.npz", seed))
+    with serving(folder / "dances.db", "queue=2", "keep_videos=true", command=PUPPETS) as running:
+        yield running
+
+
+def begun(server, tale: object, **parameters) -> str:
+    answer = server.client.post("/search", content=str(tale).encode(), params=parameters)
+    assert 202 == answer.status_code, answer.text
+    return answer.json()["job_id"]
+
+
+def running(server, job_id: str) -> bool:
+    return server.client.get(f"/jobs/{job_id}").json()["state"] == "running"
+
+
+def test_a_video_is_searched_for_in_a_job(server):
+    """The job's result is the answer that a motion file gets at once; its query can be asked about."""
+    job = server.over(begun(server, 2, filename="phone.mp4", limit=1))
+    result = job["result"]
+
+    assert ("done", "search", "phone.mp4", 1.0) == tuple(
+        job[name] for name in ("state", "kind", "filename", "progress")
+    )
+    assert (["dance-2"], True) == ([match["dance_id"] for match in result["matches"]], result["picture"])
+    assert result == server.client.get(f"/searches/{result['search_id']}").json()
+    picture = server.client.get(f"/searches/{result['search_id']}/picture").json()["dancers"][0]
+    assert [500, 250] == picture["frames"][0][:2]
+    assert len(picture["times"]) == len(picture["frames"])
+
+
+def test_a_video_is_learnt_in_a_job_and_kept_if_that_is_wanted(server):
+    """PUT, wait, look at it; once it is forgotten, so is its video."""
+    answer = server.client.put("/dances/seven", content=b"7", params={"label": "odd", "filename": "7.mp4"})
+    job = server.over(answer.json()["job_id"])
+
+    assert ("done", "seven", "odd", "7.mp4", True, True) == (
+        job["state"], *(job["result"][name] for name in ("dance_id", "label", "source", "motion", "video")),
+    )  # fmt: skip
+    assert round(dance(7).seconds, 1) == job["result"]["seconds"]
+    again = server.client.put("/dances/seven", content=b"7")
+    assert (200, "seven") == (again.status_code, again.json()["dance_id"])
+    assert b"7" == server.client.get("/dances/seven/video").content
+    assert 204 == server.client.delete("/dances/seven").status_code
+    assert 404 == server.client.get("/dances/seven/video").status_code
+
+
+def test_a_file_that_ends_its_worker_ends_nothing_else(server):
+    """The job of a worker that crashed has failed, the next one works."""
+    job = server.over(begun(server, "deadly"))
+
+    assert ("failed", "too_costly", None) == (job["state"], job["error"]["error"], job["result"])
+    assert "done" == server.over(begun(server, 1))["state"]
+
+
+@pytest.mark.parametrize(
+    ("tale", "complaint"),
+    [
+        ("deadly", "it is damaged, or takes more than the 1024 MB"),
+        ("hungry", "it is damaged, or takes more than the 1024 MB"),
+        ("endless", "took more than the 3 s"),
+        ("nobody", "nobody was seen"),
+    ],
+)
+def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, complaint):
+    """One that crashes, eats memory, never ends or sees nobody is told of, and leaves nothing behind."""
+    clip = tmp_path / "clip.video"
+    clip.write_text(tale)
+    with pytest.raises((RefusedError, NoDancerError), match=complaint):
+        look_at(
+            clip, LOOK, WorkLimits(seconds=3, memory_bytes=1 << 30), on_progress=print, stop=threading.Event()
+        )
+
+    assert [clip] == list(tmp_path.iterdir())
+
+
+def test_beyond_the_queue_one_is_told_to_come_back(server):
+    """One runs, two wait, the fourth is refused with Retry-After; searches for words go on; all can go."""
+    first = begun(server, "endless")
+    wait_for(lambda: running(server, first))
+    waiting = [begun(server, "endless") for _ in range(2)]
+    refused = server.client.post("/search", content=b"endless")
+
+    assert (429, "busy") == (refused.status_code, refused.json()["error"])
+    assert int(refused.headers["retry-after"]) > 0
+    assert [0, 1] == [server.client.get(f"/jobs/{one}").json()["ahead"] for one in waiting]
+    listed = server.client.get("/jobs", params={"state": "waiting"}).json()["jobs"]
+    assert waiting == [job["job_id"] for job in reversed(listed)]
+    for job_id in (*waiting, first):
+        assert 204 == server.client.delete(f"/jobs/{job_id}").status_code
+        assert "cancelled" == server.over(job_id)["state"]
+    assert 204 == server.client.delete(f"/jobs/{first}").status_code  # forgotten now
+    assert "unknown_job" == server.client.get(f"/jobs/{first}").json()["error"]
+
+
+def test_events_tell_how_far_a_job_is_and_end_with_it(server):
+    """The stream begins with the job as it is and ends with what came of it."""
+    job_id = begun(server, 0)
+    with server.client.stream("GET", f"/jobs/{job_id}/events") as stream:
+        assert "text/event-stream" == stream.headers["content-type"].partition(";")[0]
+        lines = list(stream.iter_lines())
+    told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+    assert {"event: job"} == {line for line in lines if line.startswith("event")}
+    assert ("done", 1.0) == (told[-1]["state"], told[-1]["progress"])
+    assert sorted(job["progress"] for job in told) == [job["progress"] for job in told]
+
+
+def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):
+    """Stopped, then killed, in the middle of one job with another waiting: none is lost or done twice."""
+    catalogue, uploads = tmp_path / "dances.db", tmp_path / "dances.db.service" / "uploads"
+    with serving(catalogue, command=PUPPETS) as server:
+        first = begun(server, "endless")
+        second = server.client.put("/dances/four", content=b"4").json()["job_id"]
+        wait_for(lambda: running(server, first))
+        began = time.monotonic()
+        assert 0 == server.stop(signal.SIGTERM)
+        assert time.monotonic() - began < 20
+    with serving(catalogue, command=PUPPETS) as server:
+        wait_for(lambda: running(server, first))
+        server.stop(signal.SIGKILL)
+    kept = sorted(upload.read_text() for upload in uploads.glob("*.video"))
+    for upload in uploads.glob("*.video"):  # the endless one has an end now
+        upload.write_text(upload.read_text().replace("endless", "5"))
+    with serving(catalogue, command=PUPPETS) as server:
+        states = [server.over(job_id)["state"] for job_id in (first, second)]
+        known = server.client.get("/dances").json()
+
+    assert ["4", "endless"] == kept
+    assert ["done", "done"] == states
+    assert ["four"] == [one["dance_id"] for one in known["dances"]]
+    assert [] == list(uploads.iterdir())
+
+
+def test_a_job_over_which_the_server_dies_again_and_again_is_given_up(tmp_path):
+    """A table that is opened anew three times with the job still running names it; a stop does not count."""
+    deaths = []
+    JobTable(tmp_path / "jobs.db").add(Job("search", "a.video", "0"))
+    for _ in range(MOST_ATTEMPTS + 1):
+        table = JobTable(tmp_path / "jobs.db")
+        deaths.append(len(table.recover()))
+        job = table.take()
+        table.put_back(job.job_id)
+        table.take()
+        table.close()
+
+    assert [0] * MOST_ATTEMPTS + [1] == deaths
