@@ -326,7 +326,10 @@ def tables() -> str:
 def main() -> None:
     """Put the tables behind the mark in the README."""
     page = HERE / "README.md"
-    text = page.read_text(encoding="utf-8").split(MARK)[0] + MARK + "\n\n" + tables()
+    try:
+        text = page.read_text(encoding="utf-8").split(MARK)[0] + MARK + "\n\n" + tables()
+    except FileNotFoundError as error:
+        sys.exit(f"{error.filename} is missing; 'make eval' measures it")
     if "--check" in sys.argv[1:]:
         if text != page.read_text(encoding="utf-8"):
             sys.exit("eval/README.md does not match eval/results; run python eval/tables.py")

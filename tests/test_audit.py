@@ -253,6 +253,14 @@ def test_the_table_names_dances_that_are_taken_for_others(db):
     assert "Suggested: --max-evalue" in answer.out
 
 
+def test_takes_of_one_label_that_are_taken_for_one_another_point_to_the_option(db):
+    """Four takes of two labels are false accepts by name; by label nothing is left to say."""
+    hint = "4 of the false accepts are dances of one label; if these are takes of one dance, --by-label"
+
+    assert hint in run_main("audit", db, "--changes", "none", "--max-evalue", 0.001).err
+    assert "of one label" not in run_main("audit", db, "--changes", "none", "--by-label").err
+
+
 @pytest.mark.parametrize(("changes", "named"), [("blur", "'blur'"), (",", "there are none, tilt")])
 def test_an_unknown_change_is_refused(db, changes, named):
     assert named in run_main("audit", db, "--changes", changes).complaint
@@ -260,6 +268,7 @@ def test_an_unknown_change_is_refused(db, changes, named):
 
 def test_shares_and_seconds_must_make_sense(db):
     assert 2 == run_main("audit", db, "--false-accepts", "nan").code
+    assert [2, 2] == [run_main("audit", db, "--seconds", wrong).code for wrong in (0.01, "inf")]
     with open_catalogue(db, create=False) as catalogue:
         for wrong in ({"seconds": 0.0}, {"max_dances": 0}):
             with pytest.raises(InputError, match="more"):

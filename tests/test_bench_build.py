@@ -117,6 +117,13 @@ def test_labels_are_read_from_a_table(tmp_path):
     assert [Label("A", "One Step", ("Uno", "1step")), Label("B", "Two")] == read_labels(path)
 
 
+def test_a_table_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(
+        InputError, match=r"^the labels .*nope\.csv cannot be read: No such file or directory$"
+    ):
+        read_labels(tmp_path / "nope.csv")
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [("id,title\nA,b\n", "no column name"), ("id,name\nA,b\nA,c\n", "'A' twice"), ("id,name\n", "no label")],

@@ -247,6 +247,22 @@ def test_the_verb_verify(run, path):
     assert {"dance_id": "waltz", "problem": "it has no dancer"} == lines[1]
 
 
+def test_a_damaged_file_has_as_many_problems_as_lines(run, tmp_path):
+    """SQLite tells of its pages in one text with a heading: each line is a problem, the heading none."""
+    path = tmp_path / "damaged.db"
+    Store(path, MODEL).close()
+    content = bytearray(path.read_bytes())
+    content[36:40] = (5).to_bytes(4, "big")  # free pages, by the file's header; there is none
+    content[28:32] = (int.from_bytes(content[28:32], "big") + 1).to_bytes(4, "big")  # pages in all
+    path.write_bytes(content + bytes(int.from_bytes(content[16:18], "big")))
+    code, out, err = run("verify", path)
+
+    assert (1, f"{path}: 2 problem(s)\n") == (code, err)
+    assert 2 == len(out.splitlines())
+    assert all(line.startswith("the database is damaged: ") for line in out.splitlines())
+    assert "***" not in out
+
+
 def test_the_verb_exclude(run, path):
     code, out, err = run("exclude", path, "waltz", "1", "2.5", "--reason", "bows")
     assert (0, "") == (code, err)
@@ -301,7 +317,9 @@ def listed(run, path: Path, *options: str) -> list[str]:
 def test_the_list_is_filtered_and_has_a_period(run, labelled):
     assert ["a", "b"] == listed(run, labelled, "--bank", "one")
     assert ["a"] == listed(run, labelled, "--bank", "one", "--label", "red")
-    assert [] == listed(run, labelled, "--bank", "three")
+    code, out, err = run("list", labelled, "--bank", "three")
+    assert (1, "") == (code, out)
+    assert "has the bank 'three'; 'dancematch stats' names all" in err
     heading, first, *_ = run("list", labelled)[1].splitlines()
     assert ["dance", "seconds", "dancers", "period", "label", "bank", "added"] == heading.split()
     assert "2.2 s" in first

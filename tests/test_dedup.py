@@ -81,8 +81,13 @@ def test_only_pairs_as_alike_as_wanted(db):
     assert sum(score >= least for score in scores) == sum(len(line["pairs"]) for line in kept)
 
 
-def test_a_bank_that_is_not_there_has_no_duplicates(db):
-    assert 3 == run_main("dedup", db, "--bank", "two").code
+def test_a_bank_that_is_not_there_is_called_so(db):
+    """By every verb that looks for dances of it, in the same words."""
+    assert (
+        "has the bank 'two'; 'dancematch stats' names all" in run_main("dedup", db, "--bank", "two").complaint
+    )
+    assert "has the label 'two'" in run_main("dedup", db, "--label", "two").complaint
+    assert (1, "") == run_main("dedup", db, "--label", "two", "--json")[:2]
     assert 0 == run_main("dedup", db, "--bank", "one").code
 
 

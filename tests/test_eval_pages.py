@@ -2,6 +2,9 @@
 
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +50,18 @@ def test_every_suite_stands_beside_chance_and_the_paper(tables):
 
         assert expected == names[: len(expected)]
         assert {"stage1", "two-stage", "brute-force", "paper", "kmeans", "dtw"} <= set(names)
+
+
+def test_a_result_that_is_missing_is_one_line(tmp_path):
+    """It is named, and how to have it again is said."""
+    for file in ("tables.py", "README.md"):
+        shutil.copy(EVAL / file, tmp_path)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "tables.py", "--check"], capture_output=True, text=True, check=False
+    )
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert f"{tmp_path / 'results' / 'aist.jsonl'} is missing; 'make eval' measures it\n" == done.stderr
 
 
 def test_the_pictures_are_there_and_small():

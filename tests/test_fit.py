@@ -99,6 +99,29 @@ def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
     assert "dance1-2" == json.loads(found.stdout.splitlines()[0])["dance_id"]
 
 
+def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
+    """The same questions; where the default weights answer all of them, nothing is gained, and said so."""
+    catalogue = tmp_path / "dances.db"
+    labelled(catalogue, labels=3, takes=2)
+    asked = ["fit-weights", str(catalogue), "--metrics", "late", "-o", str(tmp_path / "weights.json")]
+    done = CliRunner().invoke(dancematch, asked)
+    with open_catalogue(catalogue) as known:
+        learnt = learn_weights(known, ["late"])
+
+    assert ({"late": 1.0}, 1.0) == (learnt.weights, learnt.default_rank1)
+    assert f"{learnt.rank1:.1%} of 6 questions" in done.stderr
+    assert "with the default weights 100.0%" in done.stderr
+    assert "nothing was gained" in done.stderr
+
+
+def test_no_metric_is_nothing_to_learn(tmp_path):
+    labelled(tmp_path / "dances.db", labels=1, takes=1)
+    asked = ["fit-weights", str(tmp_path / "dances.db"), "-o", str(tmp_path / "w.json"), "--metrics", ""]
+
+    with pytest.raises(InputError, match=r"weights can be learnt of histogram, .*; got none"):
+        CliRunner().invoke(dancematch, asked, catch_exceptions=False)
+
+
 def test_a_catalogue_without_labels_teaches_nothing(tmp_path):
     """Unlabelled dances are no performances of one dance; metrics that do not exist are named."""
     with open_catalogue(tmp_path / "dances.db") as known:

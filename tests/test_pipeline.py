@@ -384,6 +384,19 @@ def test_a_twin_of_a_file_that_failed_fails_too(tmp_path, known):
     assert [(True, False), (True, False)] == [(r.error is not None, r.skipped) for r in results]
 
 
+def test_a_twin_of_a_bad_file_is_called_by_its_own_name(tmp_path, known):
+    """Two empty files: each complaint names its own file; of another kind of file, both are named."""
+    first, second, other = (tmp_path / name for name in ("a.bvh", "b.bvh", "c.mp4"))
+    for path in (first, second, other):
+        path.touch()
+    told = {added.path: str(added.error) for added in known.add_many([tmp_path])}
+
+    assert {first, second, other} == set(told)
+    assert told[first].startswith(f"{first} is empty")
+    assert told[second] == told[first].replace(str(first), str(second))
+    assert told[other] == f"{other} has the very content of another file: {told[first]}"
+
+
 def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     """Kill -9 of the process that started them leaves nobody behind."""
     script = (

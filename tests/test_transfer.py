@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,21 @@ def test_an_interrupted_export_goes_on_and_is_not_taken_for_a_whole_one(store, f
     assert [True, False] == [exported.skipped for exported in export(store, folder)]
     assert before == (folder / first.file).stat().st_mtime_ns
     assert 2 == len(list(import_catalogue(tmp_path / "other.db", folder)))
+
+
+def test_what_a_killed_export_left_half_written_is_cleared_away(store, folder):
+    """Files of processes that are gone, or were numbered as we are; not those of one that runs."""
+    folder.mkdir()
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    for number in (gone.pid, os.getpid(), os.getppid()):
+        (folder / f".polka-0123.npz.{number}.part").write_bytes(b"half")
+    (folder / ".mine.part").touch()
+    export(store, folder)
+
+    assert {".mine.part", f".polka-0123.npz.{os.getppid()}.part"} == {
+        path.name for path in folder.iterdir() if path.suffix == ".part"
+    }
 
 
 def test_exporting_again_without_a_change_writes_nothing(store, folder):

@@ -72,7 +72,8 @@ def read_labels(path: str | Path) -> list[Label]:
                 raise InputError(f"{path} has no column {' and no '.join(sorted(missing))}; labels need both")
             labels = [_label(row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"the labels {path} cannot be read: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"the labels {path} cannot be read: {reason}") from None
     ids = Counter(label.label_id for label in labels)
     twice = next((each for each, count in ids.items() if count > 1), None)
     if not labels or twice is not None or not all(ids):

@@ -72,8 +72,9 @@ def integrity(connection: sa.Connection, *, quick: bool = False) -> list[str]:
     if connection.dialect.name != "sqlite":
         return []
     pragma = "quick_check" if quick else "integrity_check"
-    found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}(20)")]
-    return [] if found == ["ok"] else found
+    rows = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}(20)")]
+    found = [line for row in rows for line in row.splitlines() if not line.startswith("*** in database")]
+    return [] if rows == ["ok"] else found or rows
 
 
 def bytes_on_disk(connection: sa.Connection, tables: Iterable[str]) -> int | None:

@@ -16,6 +16,7 @@ that is there is the right one. So an interrupted export goes on where it stoppe
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ def export_catalogue(store: Store, folder: Path, *, force: bool = False) -> Iter
             f"choose another folder, or say --force to replace it"
         )
     _make(folder)
+    _clear(folder)
     for dance_id, line in list(lines.items()):
         path = folder / line["file"]
         there = path.exists()
@@ -165,6 +167,27 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}") from None
+
+
+def _clear(folder: Path) -> None:
+    """Delete what exports that were killed left half-written."""
+    for path in folder.glob(".*.part"):
+        left = re.fullmatch(r"\..+\.(?:npz|json|jsonl)\.(\d+)\.part", path.name)
+        if left and not _is_another_process(int(left[1])):
+            path.unlink(missing_ok=True)
+
+
+def _is_another_process(number: int) -> bool:
+    """Whether a process of this number runs, and is not this one."""
+    if number == os.getpid() or os.name != "posix":  # elsewhere, asking might end it
+        return False
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _finish(

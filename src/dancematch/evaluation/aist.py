@@ -35,6 +35,8 @@ Question = tuple[Places, NDArray[np.bool_], int]  # candidates, which are right,
 
 def load_clips(folder: str | Path) -> list[Clip]:
     """Every sequence of a folder in the public AIST++ layout that is not on the ignore list."""
+    if not Path(folder).is_dir():
+        raise InputError(f"there is no folder {folder}; one in the public AIST++ layout was expected")
     paths = list(sequences(Path(folder)))
     if not paths:
         raise InputError(f"there is no AIST++ sequence (g??_s??_cAll_d??_m???_ch??.pkl) below {folder}")

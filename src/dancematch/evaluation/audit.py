@@ -222,6 +222,14 @@ class Audit:
             pairs.setdefault(frozenset((one.dance_id, str(one.taken_for))), one)
         return list(pairs.values())[:count]
 
+    def taken_for_own_label(self, limit: float, labels: Mapping[str, str | None]) -> int:
+        """How many strangers within this E-value were taken for a dance of their own label."""
+        own = [one for one in self._strangers if labels.get(one.dance_id) is not None]
+        return sum(
+            one.stranger_evalue <= limit and labels[one.dance_id] == labels.get(str(one.taken_for))
+            for one in own
+        )
+
 
 def audit(
     catalogue: "Catalogue",

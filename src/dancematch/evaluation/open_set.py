@@ -37,7 +37,7 @@ CURVE = tuple(float(f"{limit:.3g}") for limit in np.geomspace(1e-6, 100, 33))
 RATE = 0.01  # of strangers let in, at which true accepts are told
 HOPELESS = 1e6  # an E-value beyond which none is told: JSON has no infinity
 QUERIES = 250  # excerpts, unless told otherwise
-OTHER_DANCERS = 100  # queries of `another dancer`
+OTHER_DANCERS = 100  # queries of `another dancer`, at most
 SHORT_SECONDS = 3.0
 STRETCH_SECONDS = (4.0, 9.0)  # of a stranger
 STEP_SECONDS, MOST_STRETCHES = 3.0, 8  # of one stranger's motion
@@ -83,7 +83,7 @@ class OpenSet:
     strangers: Sequence[Motion]
     views: Path | None = None
     genres: Sequence[str] | None = None  # of the queries
-    queries: int = QUERIES
+    queries: int = QUERIES  # at most, of each kind
     seed: int = 0
 
     def evaluate(self, method: str | Method, memory: Memory, track: Track) -> Iterator[OpenSetResult]:
@@ -124,11 +124,11 @@ class OpenSet:
                 for place in chosen
             )
             yield "excerpt", searching.ask(engine, dances, list(excerpts), "excerpts"), others, chance
-            seen = list(self._seen(dances)) if self.views else []
+            seen = list(self._seen(dances))
             if seen:
                 yield "video", searching.ask(engine, dances, seen, "views"), others, chance
         basic = [place for place in asked if self.clips[place].name.kind == "BM"]
-        few = rng.permutation(len(basic))[:OTHER_DANCERS]
+        few = rng.permutation(len(basic))[: min(OTHER_DANCERS, self.queries)]
         yield from searching.other_dancers(self.clips, [basic[place] for place in few.tolist()], rng)
 
     def _asked(self) -> list[int]:
@@ -136,9 +136,11 @@ class OpenSet:
         return [place for place, clip in enumerate(self.clips) if clip.name.genre in genres]
 
     def _seen(self, dances: Sequence[str]) -> Iterator[tuple[str, Motion]]:
-        """The views of the clips that may be asked for."""
+        """The views of the clips that may be asked for, drawn by the seed if there are too many."""
         places = {self.clips[place].name: place for place in self._asked()}
-        for path, place in view_files(self.views, places) if self.views else ():
+        found = list(view_files(self.views, places)) if self.views else []
+        order = np.random.default_rng(self.seed).permutation(len(found))
+        for path, place in (found[number] for number in sorted(order[: self.queries].tolist())):
             yield dances[place], formats.read(path)[0]
 
 

@@ -143,6 +143,11 @@ def _scale(clips: Sequence[Clip], genres: list[str], seed: int) -> Task:
 def _excerpts(clips: Sequence[Clip], genres: list[str], seed: int, plan: Plan) -> Task:
     """A changed excerpt of each clip of `genres`, to be found among all clips."""
     sources = [place for place, clip in enumerate(clips) if clip.name.genre in genres]
+    longest = max((clips[source].motion.seconds for source in sources), default=0.0)
+    if plan.seconds > longest:
+        raise InputError(
+            f"no clip lasts {plan.seconds:g} s, the longest {longest:.1f} s: ask for shorter excerpts"
+        )
     questions, takes = _find_sources([clip.name for clip in clips], sources)
     about = [
         _about(

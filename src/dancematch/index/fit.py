@@ -31,6 +31,11 @@ class Question:
     parts: dict[str, FloatArray]  # by metric, a value a candidate
     right: NDArray[np.bool_]  # [candidates]
 
+    @property
+    def asks(self) -> bool:
+        """Whether it can be answered rightly and wrongly: another tells nothing of weights."""
+        return bool(self.right.any() and not self.right.all())
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -43,7 +48,7 @@ class Fitted:
 
 def fit_weights(questions: Sequence[Question], metrics: Sequence[str], *, seed: int = 0) -> Fitted:
     """Weights of `metrics` learnt from all questions; judged by leaving groups out in turn."""
-    asked = [one for one in questions if one.right.any() and not one.right.all()]
+    asked = [one for one in questions if one.asks]
     groups = sorted({one.group for one in asked})
     if len(groups) < 2:
         raise InputError(

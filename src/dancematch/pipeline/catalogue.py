@@ -184,8 +184,8 @@ class Catalogue:
                 results[path] = Added(path, error=error)
             yield results[path]
         for path, original in twins.items():
-            error = named_anew(results[original].error, original, path)
-            yield replace(results[original], path=path, skipped=error is None, error=error)
+            wrong = named_anew(results[original].error, original, path)
+            yield replace(results[original], path=path, skipped=wrong is None, error=wrong)
 
     def learn(self, dance: Dance, motions: Sequence[Motion]) -> Dance:
         """Keep a dance that has been seen already; how long it is and who dances it, the motions say."""

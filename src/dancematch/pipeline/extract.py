@@ -84,6 +84,8 @@ def named_anew(error: DanceMatchError | None, original: Path, path: Path) -> Dan
     """What is wrong with `original`, said of another file with the same content."""
     if error is None:
         return None
+    if path.suffix != original.suffix:  # what was expected of the one may not be of the other
+        return type(error)(f"{path} has the very content of another file: {error}")
     whole = rf"(?<![\w./-]){re.escape(str(original))}(?![\w/-])"
     return type(error)(re.sub(whole, lambda _: str(path), str(error)))
 
