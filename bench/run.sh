@@ -22,3 +22,6 @@ keep tokenise .venv/bin/python bench/tokenise.py
 keep render .venv/bin/python bench/render.py --json
 keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --seed 500 --motions "$motions"
 keep pose .venv/bin/python bench/pose.py --json "$@"
+keep serve .venv/bin/python bench/serve.py --entries 100000 --seconds 10
+keep scale .venv/bin/python bench/scale.py --entries 50000
+keep scale-million .venv/bin/python bench/scale.py --entries 1000000 --clips 0
