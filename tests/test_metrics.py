@@ -232,5 +232,8 @@ def test_the_ignore_list_is_honoured(tmp_path):
 
     assert [f"{kept}.pkl"] == [path.name for path in sequences(folder)]
     assert [parse_name(kept)] == [clip.name for clip in load_clips(tmp_path)]
-    with pytest.raises(InputError, match=r"no AIST\+\+ sequence"):
+    with pytest.raises(InputError, match="there is no folder"):
         load_clips(tmp_path / "elsewhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no AIST\+\+ sequence"):
+        load_clips(tmp_path / "empty")
