@@ -185,3 +185,14 @@ def test_nothing_is_copied_from_nowhere(tmp_path, target):
         answer.complaint,
     )
     assert not Path(target).exists()
+
+
+def test_a_catalogue_is_not_copied_into_itself(source, address):
+    """It would look like a backup."""
+    answer = run_main("copy", address, address)
+
+    assert (1, True) == (
+        answer.code,
+        answer.complaint.endswith("cannot be copied into itself; name another target"),
+    )
+    assert DANCES == len(list(source.dances()))

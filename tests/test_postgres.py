@@ -335,6 +335,16 @@ def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypa
     assert not any(PASSWORD in answer.out + answer.err for answer in answers)
 
 
+def test_a_password_that_breaks_the_url_is_not_told():
+    """Of what looks like a host, a part may be the secret."""
+    answer = run_main("list", "postgresql://me:s3cr/@t3nd@127.0.0.1:1/dances")
+
+    assert (1, "in a URL's user or password, write @ as %40, / as %2F and : as %3A") == (
+        answer.code,
+        answer.complaint,
+    )
+
+
 def test_a_missing_driver_is_said_with_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DanceMatchError, match=r"pip install 'dancematch\[postgres\]'"):

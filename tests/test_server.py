@@ -155,6 +155,14 @@ def test_motion_is_told_in_millimetres_thinned_and_cut(client):
     assert dancer["frames"][60] == cut["frames"][0]
 
 
+@pytest.mark.parametrize("when", [{"start": 5, "end": 1}, {"start": 9999}])
+def test_a_time_at_which_nobody_dances_has_no_frames(client, when):
+    answer = client.get("/dances/dance-1/motion", params=when)
+
+    assert (200, [[]]) == (answer.status_code, [one["frames"] for one in answer.json()["dancers"]])
+    assert "same-origin" == answer.headers["cross-origin-resource-policy"]
+
+
 def test_words_are_told_as_they_are_kept(client):
     """A row a step, a word a channel: those that the model makes of the motion."""
     told = client.get("/dances/dance-1/words").json()

@@ -28,7 +28,7 @@ from dancematch.catalogue.checksums import (
 from dancematch.catalogue.database import WRITE
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.catalogue.store import Store
-from dancematch.errors import DanceExistsError
+from dancematch.errors import DanceExistsError, InputError
 
 BATCH = 5000  # dancers, about: in one transaction
 _BYTES = 64 << 20  # of words and skeletons, about: in one transaction
@@ -95,6 +95,8 @@ def copy_catalogue(source: Store, where: str | Path) -> Iterator[Copied]:
     """
     target = Store(where, source.model_id)
     try:
+        if target.where == source.where:
+            raise InputError(f"{source.where} cannot be copied into itself; name another target")
         # The same state to the end.
         with source.transaction() as connection, ThreadPoolExecutor(1, "dancematch-copy") as hand:
             source.require_ours(connection)

@@ -70,6 +70,10 @@ def is_postgresql(address: str) -> bool:
 def normalised(address: str) -> sa.URL:
     """The URL with the driver that is used, and with a limit to how long a server may keep us waiting."""
     url = sa.make_url(address).set(drivername=_DRIVER)
+    if "@" in (
+        url.host or ""
+    ):  # said without the URL, in which part of the password would be taken for a host
+        raise CatalogueError("in a URL's user or password, write @ as %40, / as %2F and : as %3A")
     told = {"connect_timeout": str(_CONNECT_SECONDS), "application_name": "dancematch"}
     return url.set(query=told | dict(url.query))
 

@@ -26,6 +26,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",  # other sites may not embed what is here
     "Permissions-Policy": "camera=(self), microphone=(self), geolocation=()",
 }
 _KEPT = {"Cache-Control": "no-store"}

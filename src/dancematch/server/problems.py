@@ -100,7 +100,10 @@ class Discretion:
 
     def discreet(self, message: str) -> str:
         """The same sentence without our paths."""
-        return self._uploads.sub("the upload", message).replace(self._catalogue, "the catalogue")
+        told = self._uploads.sub("the upload", message)
+        for named in (f"the catalogue {self._catalogue}", self._catalogue):
+            told = told.replace(named, "the catalogue")
+        return told
 
 
 def error_named(name: str, message: str) -> DanceMatchError:

@@ -77,6 +77,8 @@ def pictures_view(pictures: Sequence[Picture], skeleton: Skeleton) -> dict[str, 
 
 def _whole(values: FloatArray) -> list[list[int | None]]:
     """Frames of numbers without their fractions, None where there is none."""
+    if not values.size:
+        return [[] for _ in values]
     flat = np.round(values.reshape(len(values), -1))
     known = np.isfinite(flat)
     whole = np.where(known, flat, 0).astype(np.int64).astype(object)
