@@ -58,14 +58,6 @@ def are_json() -> bool:
     return any(handler.get_name() == _HANDLER for handler in logging.getLogger().handlers)
 
 
-def end_json() -> None:
-    """Log for people again."""
-    root = logging.getLogger()
-    for handler in [one for one in root.handlers if one.get_name() == _HANDLER]:
-        root.removeHandler(handler)
-    logging.getLogger("dancematch").setLevel(logging.NOTSET)
-
-
 def without_passwords(text: str) -> str:
     """The text, the passwords of all URLs in it hidden: it goes to screens and logs."""
     text = re.sub(r"(\w://[^\s:/@]*:)[^\s/@]+@", r"\1***@", text)

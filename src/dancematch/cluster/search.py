@@ -15,13 +15,11 @@ from dancematch.cluster.numbers import MOST_PARTS
 from dancematch.cluster.shard import Report, Source, StaleError
 from dancematch.cluster.spread import View, ask_all, prepared, search
 from dancematch.errors import ClusterError, InputError
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
 from dancematch.index.tracks import Known
-from dancematch.pipeline.catalogue import Catalogue, sure_ones
-from dancematch.pipeline.extract import Progress
-from dancematch.types import Match, Motion
+from dancematch.pipeline.catalogue import Catalogue
+from dancematch.types import Match
 
 T = TypeVar("T")
 
@@ -57,22 +55,6 @@ class ClusterSearch:
         self._parts = Actors(connect(address), self._source, shards)
         self._turn = threading.Lock()
         self._view: View | None = None
-
-    def search(
-        self,
-        query: str | Path | Motion | Sequence[Motion],
-        *,
-        limit: int = LIMIT,
-        max_evalue: float | None = MAX_EVALUE,
-        only: Only = ANY,
-        settings: Settings | None = None,
-        on_progress: Progress | None = None,
-    ) -> list[Match]:
-        """As `Catalogue.search`."""
-        performances = self._catalogue.readings(query, on_progress)
-        queries = [reading for one in performances for reading in one.queries()]
-        matches = self.search_queries(queries, limit=limit, settings=settings, only=only)
-        return matches if max_evalue is None else sure_ones(matches, max_evalue)
 
     def search_queries(
         self,
