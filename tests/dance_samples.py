@@ -40,9 +40,17 @@ def without(motion: Motion, joints: Sequence[str]) -> Motion:
 
 
 def standing(frames: int, fps: float = 30.0) -> Motion:
-    """Somebody who stands still."""
+    """Somebody who stands as still as a photograph."""
     first = dance(0).joints[:1]
     return Motion(np.repeat(first, frames, axis=0), fps, BODY15)
+
+
+def hardly_moving(frames: int) -> Motion:
+    """Somebody who stands, one hand going half a centimetre up and down."""
+    still = standing(frames)
+    joints = still.joints.copy()
+    joints[:, BODY15.index("left_wrist"), 1] += 0.005 * np.sin(np.arange(frames) / 10)
+    return Motion(joints, still.fps, BODY15)
 
 
 @cache

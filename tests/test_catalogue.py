@@ -17,7 +17,6 @@ from dancematch.errors import (
     DanceExistsError,
     DanceMatchError,
     InputError,
-    MissingExtraError,
     ModelMismatchError,
     UnknownDanceError,
 )
@@ -348,12 +347,9 @@ def test_a_path_may_hold_any_characters(tmp_path):
     assert odd.is_file()
 
 
-@pytest.mark.parametrize(
-    ("address", "error"),
-    [("nosql://host/dances", MissingExtraError), ("://", CatalogueError), ("sqlite:/x://y", CatalogueError)],
-)
-def test_addresses_that_lead_nowhere_are_refused(address, error):
-    with pytest.raises(error) as caught:
+@pytest.mark.parametrize("address", ["nosql://host/dances", "://", "sqlite:/x://y"])
+def test_addresses_that_lead_nowhere_are_refused(address):
+    with pytest.raises(CatalogueError) as caught:
         Store(address, MODEL)
 
     assert one_sentence(caught.value)

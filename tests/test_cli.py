@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import pickle
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -144,6 +145,60 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         assert (1, "") == (answer.code, answer.out), arguments
         assert complaint in answer.err.splitlines()[-1], arguments
         assert answer.err.splitlines()[-1].startswith("dancematch: ")
+
+
+def test_a_failure_is_told_to_programs_with_its_reason(run, tmp_path):
+    """One object a file, failed ones too; what became of the others has none."""
+    write_dance(tmp_path / "in" / "good.npz", 1)
+    formats.write(tmp_path / "in" / "photo.npz", [standing(90)])
+    answer = run("add", tmp_path / "a.db", tmp_path / "in", "--jobs", 1, "--json")
+    good, photo = answer.objects
+
+    assert (1, None, "failed") == (answer.code, good["reason"], photo["state"])
+    assert f"nobody dances in {tmp_path / 'in' / 'photo.npz'}: no joint moves" in photo["reason"]
+    assert photo["reason"] in answer.err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        (
+            "mysql://me:hushhush@h/db",
+            "mysql:// is not supported: a catalogue is a file (dances.db) or a",
+        ),
+        ("mssql+pyodbc://me:hushhush@h/db", "mssql+pyodbc:// is not supported: a catalogue is a file"),
+        ("http://me:hushhush@h/db", "http:// is not supported: a catalogue is a file (dances.db) or a"),
+        (
+            "postgresql://me:hushhush@h:port/db",
+            "expected postgresql://USER@HOST:PORT/DATABASE, the port a",
+        ),
+        ("postgresql://me:hushhush", "expected postgresql://USER@HOST:PORT/DATABASE, the port a number"),
+        ("postgresql://me:hushhush@h:99999/db", "a URL's port must be 1 to 65535, this one's is not"),
+        (
+            "postgresql://me:4815162342",
+            "a URL's port must be 1 to 65535, this one's is not",
+        ),  # host forgotten
+        ("postgresql://me:hushhush@127.0.0.1:1/db", "no server answers at 127.0.0.1, port 1; is it running"),
+    ],
+)
+def test_a_database_url_that_cannot_be_used_is_said_plainly(run, url, complaint):
+    """What is supported, or what could not be reached, in one line; never the password."""
+    told = run("stats", url)
+
+    assert 1 == told.code
+    assert complaint in told.complaint
+    assert "hush" not in told.err
+    assert "4815162342" not in told.err
+
+
+def test_a_model_that_does_not_fit_is_called_by_its_name(run, tmp_path):
+    """Beside the id, which says little to people, and with the verb that helps."""
+    known = tmp_path / "dances.db"
+    run("add", known, write_dance(tmp_path / "a.npz", 1), "--model", "floor", "--jobs", 1)
+    told = run("list", known).complaint
+
+    assert re.search(r"words of the model kmeans-\S+ \(floor\), not of network-\S+ \(network\); ", told)
+    assert f"dancematch retokenise {known} --model MODEL" in told
 
 
 def test_options_that_contradict_each_other_are_wrong_usage(run, db, tmp_path):

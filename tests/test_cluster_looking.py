@@ -1,14 +1,18 @@
 """What a node does with a clip, without a cluster: limits, poison, quarantine, content instead of a path."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import dance, save_small_model, small_model, write_dance, write_puppets
+from dance_samples import dance, save_small_model, small_model, standing, write_dance, write_puppets
+from dancematch import formats
 from dancematch.cluster import looking
+from dancematch.cluster.ingest import Ingest
 from dancematch.cluster.looking import Clip, Way, look
 from dancematch.cluster.quarantine import Quarantine
 from dancematch.errors import InputError, ModelMismatchError, NoDancerError
@@ -122,11 +126,77 @@ def test_options_of_a_cluster_are_refused_where_they_mean_nothing(line, reason):
 def test_quarantine_is_kept_and_let_go(tmp_path):
     path = tmp_path / "dances.db.quarantine.jsonl"
     Quarantine(path).add("abc", "clip.mp4", "it is poison.")
-    found = Quarantine(path).find("abc")
+    found = Quarantine(path).find("abc", WorkLimits(1e9, 1 << 60))
 
     assert ("clip.mp4", "it is poison.") == (found.file, found.reason)
     Quarantine(path).discard("abc")
-    assert None is Quarantine(path).find("abc")
+    assert None is Quarantine(path).find("abc", WorkLimits())
+
+
+@pytest.mark.parametrize("limit", ["seconds", "memory_bytes"])
+def test_more_of_what_a_clip_lacked_lets_it_out_of_quarantine(tmp_path, limit):
+    """More of the other does not, nor less of either."""
+    path, had = tmp_path / "list", WorkLimits(seconds=60, memory_bytes=1 << 30)
+    Quarantine(path).add("abc", "clip.mp4", "it is poison.", limit, getattr(had, limit))
+    kept = Quarantine(path)
+    other = "seconds" if limit == "memory_bytes" else "memory_bytes"
+
+    assert kept.find("abc", had)
+    assert kept.find("abc", replace(had, **{other: 1 << 40}))
+    assert kept.find("abc", replace(had, **{limit: 1}))
+    assert None is kept.find("abc", replace(had, **{limit: getattr(had, limit) + 1}))
+
+
+# Stands in for Ray: looks at once, in this process.
+ONE_NODE = SimpleNamespace(
+    remote=lambda **_: lambda task: SimpleNamespace(remote=lambda *what: (id(what), task(*what))),
+    wait=lambda calls, **_: (calls[:1], calls[1:]),
+    get=lambda call: call[1],
+    put=lambda value: value,
+    cluster_resources=lambda: {"CPU": 1},
+    exceptions=SimpleNamespace(OutOfMemoryError=KeyError, RayTaskError=KeyError, RayError=KeyError),
+)
+
+
+@pytest.fixture
+def ingest(way, tmp_path, monkeypatch):
+    """Clips looked at by one node, which is no more than this process."""
+    monkeypatch.setattr("dancematch.cluster.ingest.connect", lambda _address: ONE_NODE)
+    monkeypatch.chdir(tmp_path)
+
+    def make(limits: WorkLimits = way.limits) -> Ingest:
+        return Ingest(replace(way, limits=limits), Quarantine(tmp_path / "list"))
+
+    return make
+
+
+def test_a_cluster_names_files_as_they_were_given(ingest, tmp_path, monkeypatch):
+    """A relative path stays one, whether the node sees the file or gets its content."""
+    write_puppets(tmp_path / "clips", empty="nobody")
+    formats.write(tmp_path / "clips" / "photo.npz", [standing(90)])
+    given = [Path("clips/empty.mp4"), Path("clips/photo.npz")]
+    here = [str(outcome.error) for outcome in ingest()(dict.fromkeys(given, "x"), None)]
+    monkeypatch.setattr(looking, "_is_seen", lambda _path, _size: False)
+    sent = [str(outcome.error) for outcome in ingest()(dict.fromkeys(given, "x"), None)]
+
+    assert [True, True] == [str(path) in said for path, said in zip(given, here, strict=True)]
+    assert here == sent
+    assert str(tmp_path) not in " ".join(here)
+
+
+def test_a_larger_limit_looks_again_by_itself(ingest, tmp_path):
+    """A clip that took too long is left alone until it is given more time."""
+    (clip,) = write_puppets(tmp_path, slow="endless")
+    little, more = WorkLimits(3, 1 << 30), WorkLimits(4, 1 << 30)
+
+    def said(limits: WorkLimits) -> str:
+        (outcome,) = ingest(limits)({clip: "abc"}, None)
+        return str(outcome.error)
+
+    assert "the clip took more than 3 s" in said(little)
+    assert "in quarantine since" in said(little)
+    assert "the clip took more than 4 s" in said(more)
+    assert "in quarantine since" in said(more)
 
 
 def test_a_damaged_quarantine_is_one_sentence(tmp_path):

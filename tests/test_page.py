@@ -1,5 +1,6 @@
 """The views of the page in a real browser, before a real server."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from dance_samples import dance, save_small_model, write_dance
 from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.extract import VIDEO_SUFFIXES
 from page_samples import NARROW, drawn, visit
 from server_samples import serving
 
@@ -96,6 +98,77 @@ def test_a_file_that_cannot_be_read_is_told_in_words(browser, server, folder):
     seen.page.get_by_role("button", name="Try another clip").click()
     seen.page.get_by_role("heading", name="Which dance is this?").wait_for()
     seen.context.close()
+
+
+def test_a_file_of_another_kind_is_refused_before_it_is_sent(browser, server, folder):
+    """On the place itself, with what is taken, in the dialog that adds dances too; the good ones stay."""
+    (folder / "notes.txt").write_text("not a dance")
+    (folder / "hollow.npz").write_bytes(b"")
+    good = folder / "dance-1.npz"
+    seen = visit(browser, server.url, WRITE)
+    seen.go()
+    sent = len([url for url in seen.loaded if "/search" in url])
+    seen.page.locator("input[type=file]").first.set_input_files(folder / "notes.txt")
+    told = seen.page.locator("main").get_by_role("alert")
+
+    assert "notes.txt cannot be used: a video (.mp4, .mov" in told.inner_text()
+    assert "a motion file (.npz, .bvh, .pkl, .json, .pt) is expected." in told.inner_text()
+    seen.page.locator("input[type=file]").first.set_input_files(folder / "hollow.npz")
+    assert "hollow.npz is an empty file." == told.inner_text()
+    assert sent == len([url for url in seen.loaded if "/search" in url])
+    seen.go("dances")
+    seen.page.get_by_role("button", name="Add dances").first.click()
+    files = [folder / "notes.txt", good, folder / "hollow.npz"]
+    seen.page.locator("dialog input[type=file]").set_input_files(files)
+    seen.page.locator(".add-row").first.wait_for()
+    assert [good.name] == seen.page.locator(".add-row .faint").all_inner_texts()
+    assert (
+        seen.page.locator("dialog")
+        .get_by_role("alert")
+        .inner_text()
+        .endswith("1 other file was not taken either.")
+    )
+    assert [] == seen.complaints
+    seen.context.close()
+
+
+def test_a_dance_that_could_not_be_cancelled_is_told_of(browser, server, folder):
+    """Whoever stops an addition in its last step is told that the dance is known, and sees it."""
+    job = {
+        "job_id": 32 * "0",
+        "state": "running",
+        "progress": 0.99,
+        "ahead": 0,
+        "error": None,
+        "result": None,
+    }
+    late = {"error": "too_late", "message": "'waltz' was learnt before the job could be cancelled"}
+    seen = visit(browser, server.url, WRITE)
+    seen.page.route("**/dances/dance-2?*", lambda route: route.fulfill(status=202, json=job))
+    seen.page.route(
+        "**/jobs/*/events",
+        lambda route: route.fulfill(body=f"event: job\ndata: {json.dumps(job)}\n\n"),
+    )
+    seen.page.route(f"**/jobs/{32 * '0'}", lambda route: route.fulfill(status=409, json=late))
+    seen.go("dances")
+    seen.page.get_by_role("button", name="Add dances").first.click()
+    seen.page.locator("dialog input[type=file]").set_input_files(folder / "dance-2.npz")
+    seen.page.get_by_role("button", name="Add the dance").click()
+    seen.page.get_by_text("following the dancer 99 %").wait_for()
+    with seen.page.expect_response("**/dances?limit=*"):  # the list is made anew
+        seen.page.get_by_role("button", name="Stop or dismiss dance-2").click()
+
+    assert (
+        "'waltz' was learnt before the job could be cancelled." == seen.page.locator(".notice").inner_text()
+    )
+    seen.context.close()
+
+
+def test_the_page_takes_the_kinds_that_the_library_takes(looking):
+    looking.go()
+    names = "import('./picker.js').then((picker) => [picker.VIDEOS, picker.MOTIONS])"
+
+    assert [sorted(VIDEO_SUFFIXES), list(formats.SUFFIXES)] == looking.page.evaluate(names)
 
 
 @pytest.mark.parametrize("route", VIEWS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import Puppet, dance, standing, write_dance, write_puppets
+from dance_samples import LEGS, Puppet, dance, hardly_moving, standing, without, write_dance, write_puppets
 from dancematch import formats
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
 from dancematch.formats import npz
@@ -23,6 +23,8 @@ from dancematch.pipeline.extract import (
     motions_of,
     motions_of_many,
 )
+from dancematch.skeletons import BODY15
+from dancematch.types import Motion
 
 DANCEMATCH = str(Path(sys.executable).with_name("dancematch"))
 
@@ -440,3 +442,52 @@ def test_content_that_somebody_else_adds_meanwhile_is_skipped(tmp_path, monkeypa
         (added,) = known.add_many([tmp_path / "one.npz"])
 
         assert (True, "one", None) == (added.skipped, added.dance_id, added.error)
+
+
+def collapsed(motion: Motion) -> Motion:
+    """All joints where the pelvis is."""
+    return Motion(np.repeat(motion.joints[:, :1], 15, axis=1), motion.fps, BODY15)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (standing(120), "no joint moves by 1 mm in 4.0 s"),
+        (collapsed(dance(1)), "all joints lie on one point"),
+    ],
+)
+def test_a_body_that_cannot_dance_is_refused_like_nobody(tmp_path, known, body, reason):
+    """Neither a photograph's skeleton nor a point is learnt or recognised, and the file says why."""
+    formats.write(tmp_path / "odd.npz", [body])
+    expected = rf"nobody dances in .*odd\.npz: {reason}"
+
+    for use in (known.add, known.search):
+        with pytest.raises(NoDancerError, match=expected):
+            use(tmp_path / "odd.npz")
+    assert [] == known.dances()
+
+
+def test_a_photograph_in_a_folder_is_counted_with_its_reason(tmp_path, known):
+    write_dance(tmp_path / "clips" / "a.npz", 1)
+    formats.write(tmp_path / "clips" / "b.npz", [standing(90)])
+    one, other = known.add_many([tmp_path / "clips"])
+
+    assert ("a", None) == (one.dance_id, one.error)
+    assert "somebody who moves was expected" in str(other.error)
+
+
+def test_a_dancer_who_never_moves_is_left_out(tmp_path, known):
+    """Somebody painted on the wall spoils no dance, and keeps the others' numbers as they are."""
+    formats.write(tmp_path / "duet.npz", [standing(120), dance(1), collapsed(dance(2))])
+
+    assert 1 == known.add(tmp_path / "duet.npz").dancers
+    assert [2] == [one.dancer for one in known.readings(tmp_path / "duet.npz")]
+
+
+def test_somebody_who_hardly_moves_still_dances(tmp_path, known):
+    """Half a centimetre of one seen hand is enough, with most of the body hidden, far away and tiny."""
+    swaying = without(hardly_moving(120), LEGS).joints
+    for name, changed in {"far": swaying + np.array([100, 0, 0]), "tiny": swaying / 100}.items():
+        formats.write(tmp_path / f"{name}.npz", [Motion(changed, 30.0, BODY15)])
+
+        assert 1 == known.add(tmp_path / f"{name}.npz").dancers

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import LEGS, dance, shipped, standing, without, write_dance
+from dance_samples import LEGS, dance, hardly_moving, shipped, without, write_dance
 from dancematch import formats
 from dancematch.benchmark.render import render
 from dancematch.catalogue.records import Dance
@@ -213,9 +213,9 @@ def test_what_weakens_a_report_is_said(known, folder, tmp_path):
     told = cautions(evidence_of(known, folder / "short.npz"))
     assert any("lasts 2.0 seconds only" in sentence for sentence in told)
 
-    formats.write(tmp_path / "still.npz", [standing(240)])
+    formats.write(tmp_path / "still.npz", [hardly_moving(240)])
     run_main("add", tmp_path / "few.db", folder / "known" / "dance1.npz", tmp_path / "still.npz", "--jobs", 1)
-    formats.write(tmp_path / "still too.npz", [standing(200)])
+    formats.write(tmp_path / "still too.npz", [hardly_moving(200)])
     with open_catalogue(tmp_path / "few.db") as few:
         told = cautions(evidence_of(few, tmp_path / "still too.npz", "still"))
     assert any("holds 1 other dance, too few to judge chance by" in sentence for sentence in told)

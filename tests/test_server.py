@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from dance_samples import dance, shipped, write_dance
+from dance_samples import dance, shipped, standing, write_dance
 from dancematch import formats
 from dancematch.formats import fingerprint as words_files
 from dancematch.motion import mirror
@@ -339,6 +339,52 @@ def test_errors_have_one_shape(client, method, place, expected):
     assert expected == refused(client.request(method, place))
 
 
+@pytest.mark.parametrize(
+    ("method", "place", "sentence"),
+    [
+        ("GET", "/searches/nonsense", "search_id: an id was expected, 32 characters of 0-9 and a-f"),
+        ("GET", "/jobs/ABC", "job_id: an id was expected, 32 characters of 0-9 and a-f"),
+        ("GET", "/dances?text=%00", "text: text without control characters was expected"),
+        ("POST", "/search", "the file is empty; a video, a motion file or words were expected"),
+        ("GET", "/dances/dance-1/motion?dancer=99", "'dance-1' has no dancer 99; there is 1"),
+    ],
+)
+def test_errors_are_sentences_for_people(client, method, place, sentence):
+    """In words: no pattern, no name of the protocol's."""
+    assert client.request(method, place).json()["message"].startswith(sentence)
+
+
+def test_a_dancer_who_is_not_there_is_not_found(client, found):
+    """Of a dance as of a query; the one who is there is told of."""
+    for place in ("/dances/dance-1/motion", f"/searches/{found['search_id']}/motion"):
+        assert (404, "not_found") == refused(client.get(place, params={"dancer": 99}))
+        assert [1] == [one["dancer"] for one in client.get(place, params={"dancer": 1}).json()["dancers"]]
+
+
+def test_a_photograph_is_neither_learnt_nor_recognised(client, tmp_path):
+    """The sentence is the one that the command line says."""
+    formats.write(tmp_path / "photo.npz", [standing(120)])
+    sent = {"content": (tmp_path / "photo.npz").read_bytes(), "params": {"filename": "photo.npz"}}
+    answers = [client.put("/dances/photo", **sent), client.post("/search", **sent)]
+    reason = "no joint moves by 1 mm in 4.0 s; somebody who moves was expected"
+
+    assert 2 * [(422, "no_dancer")] == [refused(answer) for answer in answers]
+    assert ["nobody dances in photo.npz", "nobody dances in the file"] == [
+        answer.json()["message"].removesuffix(f": {reason}") for answer in answers
+    ]
+
+
+@pytest.mark.parametrize(
+    "place", ["/", "/style.css", "/health", "/dances?limit=2", "/dances/nobody", "/nowhere", "/searches/x"]
+)
+def test_head_tells_what_get_would_without_the_body(client, place):
+    told, whole = client.head(place), client.get(place)
+    kept = ("content-type", "content-length", "content-security-policy", "etag")
+
+    assert (whole.status_code, b"") == (told.status_code, told.content)
+    assert [whole.headers.get(name) for name in kept] == [told.headers.get(name) for name in kept]
+
+
 def test_an_upload_may_only_be_so_large(client, folder):
     """Whether the length is told before or found out while it comes in; nothing of it is left."""
     piece = bytes(1 << 20)
@@ -391,6 +437,7 @@ def test_tokens_say_who_may_do_what(folder, tmp_path):
     """On an address for all: nothing without a token, looking with one of reading, changes with the other."""
     tokens = tmp_path / "tokens.txt"
     tokens.write_text(f"# ours\nread {READ}\nwrite {WRITE}\n")
+    tokens.chmod(0o600)
     clip = (folder / "query.npz").read_bytes()
     reader, writer = ({"Authorization": f"Bearer {secret}"} for secret in (READ, WRITE))
     options = ("--host", "0.0.0.0", "--token-file", tokens, "--cors", "https://ours.example")  # noqa: S104

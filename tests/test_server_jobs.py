@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,8 +13,11 @@ from dancematch.errors import NoDancerError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.server.children import look_at
 from dancematch.server.jobs import MOST_ATTEMPTS, Job, JobTable
-from dancematch.server.options import WorkLimits
-from dancematch.server.problems import RefusedError
+from dancematch.server.options import Options, WorkLimits
+from dancematch.server.problems import Discretion, RefusedError
+from dancematch.server.routes_jobs import cancel_job
+from dancematch.server.runner import Runner
+from dancematch.server.tokens import EVERYTHING
 from server_samples import LOOK, PUPPETS, serving, wait_for
 
 
@@ -126,7 +130,68 @@ def test_events_tell_how_far_a_job_is_and_end_with_it(server):
 
     assert {"event: job"} == {line for line in lines if line.startswith("event")}
     assert ("done", 1.0) == (told[-1]["state"], told[-1]["progress"])
+    assert (200, b"") == ((only := server.client.head(f"/jobs/{job_id}/events")).status_code, only.content)
     assert sorted(job["progress"] for job in told) == [job["progress"] for job in told]
+
+
+def test_what_an_earlier_version_noted_is_told_as_it_can_be(tmp_path):
+    """A result that lacks what was added since is no failure of the service: it says what to do."""
+    where = tmp_path / "dances.db"
+    (tmp_path / "dances.db.service").mkdir()
+    table = JobTable(tmp_path / "dances.db.service" / "jobs.db")
+    jobs = [Job("search", "a.video", "a"), Job("add", "b.video", "b", dance_id="waltz")]
+    for job in jobs:
+        table.add(job)
+        table.end(job.job_id, "done", result={"found": True, "matches": []})
+    table.close()
+    with serving(where, command=PUPPETS) as server:
+        client = server.client
+        for job in jobs:
+            advice = "ask for the dance 'waltz' itself" if job.dance_id else "send the clip again"
+            for place in (f"/jobs/{job.job_id}", f"/jobs/{job.job_id}/events"):
+                answer = client.get(place)
+                assert (410, "outdated") == (answer.status_code, answer.json()["error"])
+                assert answer.json()["message"].endswith(f"by an earlier version of the service; {advice}")
+        assert ["done", "done"] == [job["state"] for job in client.get("/jobs").json()["jobs"]]
+        assert 204 == client.delete(f"/jobs/{jobs[0].job_id}").status_code
+
+
+def finishing(tmp_path, kind: str, finish) -> tuple[Runner, Job]:
+    """A runner whose one job is in its last step, `finish`."""
+    table, uploads = JobTable(tmp_path / "jobs.db"), tmp_path / "uploads"
+    uploads.mkdir()
+    (uploads / "clip.video").write_text("3")
+    reached = threading.Event()
+
+    def last_step(_job, _seen):
+        reached.set()
+        return finish()
+
+    options = Options("dances.db", workers=1, worker=LOOK)
+    runner = Runner(table, uploads, options, Discretion("dances.db", str(uploads)), last_step)
+    job = Job(kind, "clip.video", "digest", dance_id="waltz")
+    runner.submit(job)
+    runner.start()
+    assert reached.wait(60)
+    return runner, job
+
+
+@pytest.mark.parametrize(("kind", "state", "answer"), [("search", "cancelled", None), ("add", "done", 409)])
+def test_a_job_cancelled_in_its_last_step_says_what_became_of_it(tmp_path, kind, state, answer):
+    """The answer of a search is dropped; a dance that is learnt by then is known, and that is said."""
+    runner, job = finishing(tmp_path, kind, lambda: time.sleep(1) or {"dance_id": "waltz"})
+    service = SimpleNamespace(table=runner._table, runner=runner)
+    try:
+        if answer is None:
+            cancel_job(service, job.job_id, EVERYTHING)
+        else:
+            with pytest.raises(RefusedError, match="'waltz' was learnt, or is being learnt") as refused:
+                cancel_job(service, job.job_id, EVERYTHING)
+            assert (answer, "too_late") == (refused.value.problem.status, refused.value.problem.error)
+        assert state == runner._table.find(job.job_id).state
+    finally:
+        runner.stop()
+        runner._table.close()
 
 
 def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cli_samples import run_main
 from dance_samples import dance, random_words, save_small_model, shipped, write_dance
 from dancematch.catalogue.listing import dance_of, names_of, page_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.errors import DanceMatchError, InputError, UnknownDanceError, VideoError
+from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import clips_in
 from dancematch.pipeline.readings import readings_of
@@ -52,6 +53,27 @@ def test_tokens_that_protect_nothing_are_refused(tmp_path, content):
 
     with pytest.raises(InputError, match="SECRET"):
         read_tokens(tmp_path / "tokens")
+
+
+def test_a_secret_that_is_there_twice_is_refused(tmp_path):
+    """Whether it is meant to read or to write cannot be known."""
+    (tmp_path / "tokens").write_text(f"read {SECRETS[0]}\nwrite {SECRETS[1]}\nwrite {SECRETS[0]}\n")
+
+    with pytest.raises(InputError, match="line 3: this secret is in an earlier line too") as caught:
+        read_tokens(tmp_path / "tokens")
+    assert SECRETS[0] not in str(caught.value)
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+def test_tokens_that_others_may_read_are_warned_of(tmp_path, mode, warned):
+    """In one line, before the service begins; here it cannot, for want of a catalogue."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"write {SECRETS[0]}\n")
+    tokens.chmod(mode)
+    *warning, _ = run_main("serve", tmp_path, "--token-file", tokens).err.splitlines()
+    expected = f"warning: other users of this machine may read or change {tokens}; chmod 600 {tokens}"
+
+    assert ([expected] if warned else []) == warning
 
 
 @pytest.mark.parametrize(
@@ -105,6 +127,18 @@ def test_nothing_of_ours_is_named():
 
     assert (422, "video") == (problem.status, problem.error)
     assert "the upload cannot be opened, says the catalogue" == problem.message
+
+
+@pytest.mark.parametrize("reason", ["no server answers at db.inside, port 5432", "user 'dancer' may not"])
+def test_nobody_is_told_where_the_database_is(reason, caplog):
+    """Not by /health, which needs no token, nor by anything else; the log says it."""
+    where = "postgresql://dancer:***@db.inside/dances"
+    told = Discretion(where, "/srv/service")
+    problem = told.problem_of(CatalogueError(f"the catalogue {where} cannot be used: {reason}"))
+
+    assert (503, "catalogue", 5) == (problem.status, problem.error, problem.retry_after)
+    assert "the catalogue cannot be used at the moment; the service's log says why" == problem.message
+    assert reason in caplog.text
 
 
 def every_leaf(kind: type = DanceMatchError) -> list[type]:

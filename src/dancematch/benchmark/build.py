@@ -21,11 +21,11 @@ from dancematch.benchmark.release import ABOUT, FORMAT, Entry, Release, ReleaseW
 from dancematch.benchmark.sources import Info, read_info
 from dancematch.benchmark.splits import performers, split
 from dancematch.benchmark.workshop import LEAVE_OUT, Failure, Question, Workshop
-from dancematch.errors import InputError
+from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
 from dancematch.pipeline.extract import MakeEstimator, clips_in, content_hash, motions_of_many
-from dancematch.pipeline.words import nobody_in, put_into_words
+from dancematch.pipeline.words import words_in
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Motion
 
@@ -243,13 +243,14 @@ class _Assembly:
         clips = {clip.clip_id: clip for clip in self.plan.labelled if clip.sha256 not in self.failed}
         for done, (clip_id, clip) in enumerate(sorted(clips.items()), start=1):
             motions = npz.read(self.workshop.skeleton_path(self.estimator, clip_id))
-            words = put_into_words(tokeniser, dict(enumerate(motions)))
-            if words:
-                dancers[clip_id] = ([motions[number] for number in words], list(words.values()))
-                writer.add(clip_id, *dancers[clip_id])
-            else:
-                failure = Failure.of(clip.path, clip.sha256, nobody_in(clip.path))
+            try:
+                words = words_in(tokeniser, motions, clip.path)
+            except NoDancerError as error:
+                failure = Failure.of(clip.path, clip.sha256, error)
                 self.failed[clip.sha256] = replace(failure, final=False)  # another model may need less
+            else:
+                dancers[clip_id] = ([motions[number - 1] for number in words], list(words.values()))
+                writer.add(clip_id, *dancers[clip_id])
             tell(done / len(clips))
         self.workshop.write_failures([*self.plan.failures, *self.failed.values()])
         if not dancers:

@@ -15,22 +15,31 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from dancematch.catalogue import postgresql
 from dancematch.errors import CatalogueError, MissingExtraError
 
+_SUPPORTED = ("sqlite", *postgresql.SCHEMES)
+
 
 def connect(where: str) -> sa.Engine:
     """An engine for a file's path or a database URL; SQLite is set up so that nothing is lost or left."""
     if not where:
         raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
     scheme = where.partition("://")[0]
+    if "://" in where and scheme.partition("+")[0] not in _SUPPORTED:
+        raise CatalogueError(
+            f"{scheme}:// is not supported: a catalogue is a file (dances.db) or a PostgreSQL database "
+            f"(postgresql://HOST/DATABASE)"
+        )
     try:
         url = _url(where)
         # Asked before use whether it still stands: a server may have been restarted since.
         engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
-            f"no driver for {scheme} is installed; PostgreSQL's: pip install 'dancematch[postgres]'"
+            f"the driver for {scheme} is not installed; PostgreSQL's: pip install 'dancematch[postgres]'"
         ) from None
     except (ArgumentError, ValueError):
-        raise CatalogueError(f"{scheme}:// begins no database URL; give one, or a file's path") from None
+        raise CatalogueError(
+            f"what follows {scheme}:// cannot be read; {postgresql.FORM}, or a file's path"
+        ) from None
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)

@@ -4,7 +4,7 @@ A file of an older version is brought to today's when it is opened, in one trans
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -41,14 +41,21 @@ class Database:
     """The tables of one catalogue, opened for one model's words."""
 
     def __init__(
-        self, where: str | Path, model_id: str | None, *, create: bool = True, lazily: bool = False
+        self,
+        where: str | Path,
+        model_id: str | None,
+        *,
+        create: bool = True,
+        lazily: bool = False,
+        called: Callable[[str], str] = str,
     ) -> None:
         """Open the catalogue at a file's path or a database URL; `create` it if it is not there.
 
         Without a `model_id` it must be there, and is opened for whatever model's words it holds.
         A file that is created `lazily` is made by the first change, so that none is left if there is none.
+        `called` is how messages name a model by its id.
         """
-        self.model_id = model_id or ""
+        self.model_id, self._called = model_id or "", called
         create = create and model_id is not None
         self._address, self._new_identity = str(where), uuid4().hex
         self.engine = connect(self._address)
@@ -187,9 +194,9 @@ class Database:
             raise CatalogueError(f"{self.where} has become catalogue version {version}; upgrade dancematch")
         if stored != self.model_id:
             raise ModelMismatchError(
-                f"{self.where} holds words of the model {stored}, not of {self.model_id}; open it with that "
-                f"model, or make its words anew with this one, by its name or folder: "
-                f"dancematch retokenise {self.where} --model MODEL"
+                f"{self.where} holds words of the model {self._called(stored)}, not of "
+                f"{self._called(self.model_id)}; open it with that model (--model), or make its words anew "
+                f"with this one, by its name or folder: dancematch retokenise {self.where} --model MODEL"
             )
 
     @contextmanager

@@ -21,7 +21,8 @@ ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 MAKING_TABLES = 0x64616E6365  # the lock that whoever makes the tables holds
 
 _DRIVER = "postgresql+psycopg"
-_SCHEMES = ("postgresql", "postgres")
+SCHEMES = ("postgresql", "postgres")
+FORM = "expected postgresql://USER@HOST:PORT/DATABASE, the port a number (5432 if there is none)"
 _SECRETS = ("password", "sslpassword")  # that may stand among a URL's options
 _CONNECT_SECONDS = 10
 _TURN_SECONDS = 120  # that a writer waits for others
@@ -64,7 +65,7 @@ _REASONS = (  # what the server or its library says, and what to tell instead
 
 def is_postgresql(address: str) -> bool:
     """Whether an address names a PostgreSQL database."""
-    return address.partition("://")[0] in (*_SCHEMES, _DRIVER)
+    return address.partition("://")[0] in (*SCHEMES, _DRIVER)
 
 
 def normalised(address: str) -> sa.URL:
@@ -74,6 +75,9 @@ def normalised(address: str) -> sa.URL:
         url.host or ""
     ):  # said without the URL, in which part of the password would be taken for a host
         raise CatalogueError("in a URL's user or password, write @ as %40, / as %2F and : as %3A")
+    if url.port is not None and not 0 < url.port < 1 << 16:
+        # Not shown: of a URL whose host was forgotten, it is the password.
+        raise CatalogueError("a URL's port must be 1 to 65535, this one's is not; without a port it is 5432")
     told = {"connect_timeout": str(_CONNECT_SECONDS), "application_name": "dancematch"}
     return url.set(query=told | dict(url.query))
 
@@ -81,7 +85,7 @@ def normalised(address: str) -> sa.URL:
 def shown_url(url: sa.URL) -> str:
     """The URL as it was given, without what nobody else is to read or need know."""
     hidden = (*_SECRETS, "connect_timeout", "application_name")
-    plain = url.set(drivername=_SCHEMES[0]).difference_update_query(hidden)
+    plain = url.set(drivername=SCHEMES[0]).difference_update_query(hidden)
     return plain.render_as_string(hide_password=True)
 
 

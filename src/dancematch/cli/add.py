@@ -60,7 +60,7 @@ def add_command(
     CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
     already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a clip that
     ends the processes that look at it is put in quarantine: listed beside CATALOGUE, and skipped from
-    then on.
+    then on, until it is given more seconds or megabytes than it had.
 
     \b
     Example:
@@ -119,4 +119,5 @@ def _tell_of(added: "Added", state: str, as_json: bool) -> None:
     elif not as_json:
         say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
     if as_json:
-        emit_json(facts | {"dancers": added.dancers, "seconds": added.seconds})
+        reason = str(added.error) if added.error else None
+        emit_json(facts | {"dancers": added.dancers, "seconds": added.seconds, "reason": reason})

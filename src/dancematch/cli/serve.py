@@ -8,7 +8,7 @@ from dancematch.cli.logs import log_option
 from dancematch.cli.output import say
 from dancematch.errors import MissingExtraError
 from dancematch.server.options import MEGABYTE, Options, WorkLimits
-from dancematch.server.tokens import Tokens, read_tokens
+from dancematch.server.tokens import Tokens, is_open_to_others, read_tokens
 
 
 @click.command("serve", context_settings={"show_default": True})
@@ -109,6 +109,8 @@ def serve_command(
         shards=shards,
         work=WorkLimits(job_seconds, job_memory * MEGABYTE, max_seconds, max_pixels),
     )
+    if token_file and is_open_to_others(token_file):
+        say(f"warning: other users of this machine may read or change {token_file}; chmod 600 {token_file}")
     from dancematch.catalogue.connection import shown_address
 
     try:

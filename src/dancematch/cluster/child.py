@@ -17,10 +17,11 @@ from dancematch import formats
 from dancematch.errors import DanceMatchError, ModelMismatchError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
+from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_model
 from dancematch.pipeline.extract import end_with_parent, motions_of
 from dancematch.pipeline.limits import WorkLimits, limit_self
-from dancematch.pipeline.words import nobody_in, put_into_words
+from dancematch.pipeline.words import words_in
 
 if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
@@ -74,9 +75,7 @@ class _Looker:
         if self._estimator is None and not formats.is_motion_file(source):
             self._estimator = self._make_estimator(self._limits)
         motions = motions_of(source, estimator=self._estimator)
-        made = put_into_words(tokeniser, dict(enumerate(motions, start=1)))
-        if not made:
-            raise nobody_in(source)
+        made = words_in(tokeniser, motions, source)
         npz.write(target / MOTIONS, [motions[dancer - 1] for dancer in made], overwrite=True)
         words_files.write(target / WORDS, list(made.values()), overwrite=True)
 
@@ -85,7 +84,8 @@ class _Looker:
             self._tokeniser = load_model(self._told["model"])
             if self._tokeniser.model_id != self._told["model_id"]:
                 raise ModelMismatchError(
-                    f"this node's model is {self._tokeniser.model_id}, expected {self._told['model_id']}; "
+                    f"this node's model is {called(self._tokeniser.model_id)}, "
+                    f"expected {called(self._told['model_id'])}; "
                     f"install the same dancematch and model on all nodes"
                 )
         return self._tokeniser

@@ -17,7 +17,7 @@ from dancematch.cluster.connect import AUTO, connect
 from dancematch.cluster.looking import Clip, Looked, Way, look
 from dancematch.cluster.quarantine import Quarantine
 from dancematch.errors import ClusterError, DanceMatchError, InputError
-from dancematch.pipeline.extract import Outcome, Progress
+from dancematch.pipeline.extract import Outcome, Progress, named_anew
 
 RETRIES = 3  # after the loss of a node
 _A_PROCESSOR = 2  # clips in flight for each: one is looked at, one is ready
@@ -37,7 +37,7 @@ class Ingest:
         """What comes of clips, given with the names of their contents, in the order in which they end."""
         waiting: deque[Path] = deque()
         for path, content in contents.items():
-            known = None if self.retry else self.quarantine.find(content)
+            known = None if self.retry else self.quarantine.find(content, self.way.limits)
             if known is None:
                 waiting.append(path)
             else:
@@ -45,12 +45,14 @@ class Ingest:
                 yield Outcome(path, error=InputError(told))
         for done, (path, looked) in enumerate(_Flight(connect(self.address), self.way, waiting), start=1):
             if looked.poisonous:
-                self.quarantine.add(contents[path], str(path), f"{looked.error}.")
+                allowed = getattr(self.way.limits, looked.limit) if looked.limit else None
+                self.quarantine.add(contents[path], str(path), f"{looked.error}.", looked.limit, allowed)
             else:
                 self.quarantine.discard(contents[path])
             if on_progress is not None:
                 on_progress(done / max(1, len(contents)))
-            yield Outcome(path, looked.motions, looked.error, looked.words)
+            wrong = named_anew(looked.error, path.absolute(), path)  # as whoever gave it names it
+            yield Outcome(path, looked.motions, wrong, looked.words)
 
 
 @dataclass

@@ -15,7 +15,8 @@ from dancematch.cluster.child import COMMAND, MOTIONS, WORDS
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
-from dancematch.pipeline.limits import WorkLimits
+from dancematch.pipeline.extract import named_anew
+from dancematch.pipeline.limits import Limit, WorkLimits
 from dancematch.types import Fingerprint, Motion
 
 _ENDING_SECONDS = 5.0
@@ -47,6 +48,7 @@ class Looked:
     words: tuple[Fingerprint, ...] = ()
     error: DanceMatchError | None = None
     poisonous: bool = False  # the process that looked at it died or had to be ended
+    limit: Limit | None = None  # that it went beyond, or may have
     invisible: bool = False  # this machine does not see the path
 
 
@@ -63,13 +65,14 @@ def look(clip: Clip, way: Way, content: bytes | None = None) -> Looked:
         try:
             answer = _asked_twice(path, folder, way)
         except _TooLongError:
-            return Looked(error=_poison(f"took more than {way.limits.seconds:.0f} s"), poisonous=True)
+            reason = f"took more than {way.limits.seconds:.0f} s"
+            return Looked(error=_poison(reason), poisonous=True, limit="seconds")
         except _DiedError:
             most = way.limits.memory_bytes >> 20
             reason = f"ended two processes: it is damaged, or takes more than {most} MB"
-            return Looked(error=_poison(reason), poisonous=True)
+            return Looked(error=_poison(reason), poisonous=True, limit="memory_bytes")
         if "error" in answer:
-            return Looked(error=_error(answer))
+            return Looked(error=named_anew(_error(answer), path, Path(clip.path)))
         return Looked(tuple(npz.read(folder / MOTIONS)), tuple(words_files.read(folder / WORDS)))
 
 

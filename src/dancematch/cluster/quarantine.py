@@ -12,6 +12,7 @@ from pathlib import Path
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pipeline.limits import Limit, WorkLimits
 from dancematch.pose.weights import cache_dir
 
 SUFFIX = ".quarantine.jsonl"
@@ -25,6 +26,14 @@ class Quarantined:
     file: str
     reason: str
     date: str
+    limit: Limit | None = None  # that it went beyond, or may have
+    allowed: float | None = None  # by that limit
+
+    def is_tried_again(self, limits: WorkLimits) -> bool:
+        """Whether more is allowed now than what it wanted more of."""
+        if self.limit is None or self.allowed is None:
+            return False
+        return float(getattr(limits, self.limit)) > self.allowed
 
 
 def quarantine_path(catalogue: Catalogue) -> Path:
@@ -51,14 +60,17 @@ class Quarantine:
                 ) from None
             self._clips = {clip.content: clip for clip in clips}
 
-    def find(self, content: str) -> Quarantined | None:
-        """The note on a clip, if there is one."""
-        return self._clips.get(content)
+    def find(self, content: str, limits: WorkLimits) -> Quarantined | None:
+        """The note on a clip that is not to be looked at within these limits, if there is one."""
+        found = self._clips.get(content)
+        return None if found is None or found.is_tried_again(limits) else found
 
-    def add(self, content: str, file: str, reason: str) -> None:
-        """Note a clip."""
+    def add(
+        self, content: str, file: str, reason: str, limit: Limit | None = None, allowed: float | None = None
+    ) -> None:
+        """Note a clip, and which limit it went beyond."""
         today = datetime.now(UTC).date().isoformat()
-        self._clips[content] = Quarantined(content, file, reason, today)
+        self._clips[content] = Quarantined(content, file, reason, today, limit, allowed)
         self._write()
 
     def discard(self, content: str) -> None:

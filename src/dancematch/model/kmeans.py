@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import ModelError, ModelMismatchError
+from dancematch.model.names import called
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.model.patches import PatchTokeniser
 from dancematch.motion import CANONICAL, CANONICAL_VERSION, FPS, on_standard_body
@@ -70,8 +71,9 @@ def require_words_of(model_id: str, fingerprint: Fingerprint) -> None:
     """Refuse words of another model: to this one they mean something else, or nothing."""
     if fingerprint.model_id != model_id:
         raise ModelMismatchError(
-            f"these are words of the model {fingerprint.model_id}, not of {model_id}; name that model, or "
-            f"make them anew: 'dancematch fingerprint' for a clip, 'dancematch retokenise' for a catalogue"
+            f"these are words of the model {called(fingerprint.model_id)}, not of {called(model_id)}; name "
+            f"that model (--model), or make them anew: 'dancematch fingerprint' for a clip, 'dancematch "
+            f"retokenise' for a catalogue"
         )
 
 

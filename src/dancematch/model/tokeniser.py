@@ -22,6 +22,8 @@ from safetensors.numpy import load_file, save
 from dancematch.errors import InputError, ModelError, ModelMismatchError
 from dancematch.model.config import NetworkConfig
 from dancematch.model.kmeans import KMeansTokeniser, require_words_of
+from dancematch.model.names import called
+from dancematch.model.names import shipped_models as shipped_models
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
@@ -65,12 +67,6 @@ class Tokeniser(Protocol):
 
     def decode(self, fingerprint: Fingerprint) -> Motion:
         """The motion that the words tell of, on the canonical skeleton."""
-
-
-def shipped_models() -> list[str]:
-    """The names `load_model` knows without a path."""
-    root = files("dancematch.model") / "shipped"
-    return sorted(entry.name for entry in root.iterdir() if (entry / "config.json").is_file())
 
 
 def model_folder(model: str | Path | None = None) -> Path:
@@ -192,7 +188,7 @@ def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> li
     stored = _read_background(path)
     if str(stored["model_id"]) != tokeniser.model_id:
         raise ModelMismatchError(
-            f"{path} holds words of the model {stored['model_id']}, not of {tokeniser.model_id}; "
+            f"{path} holds words of the model {stored['model_id']}, not of {called(tokeniser.model_id)}; "
             f"train or install the model again"
         )
     try:

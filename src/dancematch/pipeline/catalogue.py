@@ -17,6 +17,7 @@ from dancematch.formats import fingerprint as words_files
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.model.kmeans import require_words_of
+from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import to_body15
 from dancematch.pipeline.extract import (
@@ -31,7 +32,7 @@ from dancematch.pipeline.extract import (
 )
 from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.periods import measure_periods
-from dancematch.pipeline.words import nobody_in, period_in, put_into_words
+from dancematch.pipeline.words import period_in, words_in
 from dancematch.pose import default_estimator
 from dancematch.types import Fingerprint, Match, Motion, Span
 
@@ -101,7 +102,7 @@ class Catalogue:
         tokeniser = load_model(model)
         self.tokeniser: Tokeniser = tokeniser
         self._background = load_background(tokeniser, model)
-        self._store = Store(where, tokeniser.model_id, create=create, lazily=True)
+        self._store = Store(where, tokeniser.model_id, create=create, lazily=True, called=called)
         self._make_estimator = make_estimator
         self._kept = KeptEngine(self._store, tokeniser.codebook, self._background)
         measure_periods(self._store, tokeniser)
@@ -189,11 +190,15 @@ class Catalogue:
 
     def learn(self, dance: Dance, motions: Sequence[Motion]) -> Dance:
         """Keep a dance that has been seen already; how long it is and who dances it, the motions say."""
-        return self._learn_read(dance, list(self._read(motions, dance.source).values()))
+        return self._learn_motions(dance, motions, dance.source)
+
+    def _learn_motions(self, dance: Dance, motions: Sequence[Motion], what: object) -> Dance:
+        said = words_in(self.tokeniser, motions, what)
+        return self._learn_read(dance, [(motions[dancer - 1], words) for dancer, words in said.items()])
 
     def _learn_outcome(self, dance: Dance, outcome: Outcome) -> Dance:
         if not outcome.words:
-            return self.learn(dance, outcome.motions)
+            return self._learn_motions(dance, outcome.motions, outcome.path)
         for words in outcome.words:
             require_words_of(self.tokeniser.model_id, words)
         return self._learn_read(dance, list(zip(outcome.motions, outcome.words, strict=True)))
@@ -240,13 +245,6 @@ class Catalogue:
             return Added(path, error=DanceExistsError(f"{taken}; {other}"))
         originals[digest] = path
         return None
-
-    def _read(self, motions: Sequence[Motion], what: object) -> dict[int, tuple[Motion, Fingerprint]]:
-        """The dancers who are seen for long enough to give a word, by their number, with their words."""
-        made = put_into_words(self.tokeniser, dict(enumerate(motions, start=1)))
-        if not made:
-            raise nobody_in(what)
-        return {dancer: (motions[dancer - 1], words) for dancer, words in made.items()}
 
     def search(
         self,

@@ -2,12 +2,15 @@
 
 import os
 from dataclasses import dataclass
+from typing import Literal
 
 MEGABYTE = 1 << 20
 
 _NICER = 10  # whoever answers questions goes first
 _MOST_FILES = 256
 _MOST_WRITTEN = 1 << 30  # bytes
+
+Limit = Literal["seconds", "memory_bytes"]  # of those below, that a file may go beyond while it is looked at
 
 
 @dataclass(frozen=True)

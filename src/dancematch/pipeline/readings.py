@@ -14,7 +14,7 @@ from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
 from dancematch.pipeline.extract import Progress, motions_of
-from dancematch.pipeline.words import decode, nobody_in, put_into_words
+from dancematch.pipeline.words import decode, words_in
 from dancematch.types import Fingerprint, Motion
 
 
@@ -47,13 +47,10 @@ def read_clip(
 
 
 def readings_of(motions: Sequence[Motion], tokeniser: Tokeniser, what: object) -> list[Performance]:
-    """Every dancer of skeletons who is seen for long enough; `what` names the clip in an error."""
-    made = put_into_words(tokeniser, dict(enumerate(motions, start=1)))
-    if not made:
-        raise nobody_in(what)
+    """Every dancer of skeletons who moves and is seen for long enough; `what` names the clip in an error."""
     return [
         Performance(dancer, motions[dancer - 1], words, tokeniser.fingerprint(mirror(motions[dancer - 1])))
-        for dancer, words in made.items()
+        for dancer, words in words_in(tokeniser, motions, what).items()
     ]
 
 

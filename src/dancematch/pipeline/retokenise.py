@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
 from dancematch.errors import CatalogueError
+from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.extract import Progress
 from dancematch.pipeline.words import period_in, put_into_words
@@ -83,7 +84,7 @@ def retokenise_into(
     one that is repeated brings along what was added since. Dances that cannot come along are refused at
     the end, or left out if `drop_missing` says so.
     """
-    old, new = Store(source, None, create=False), Store(target, tokeniser.model_id)
+    old, new = Store(source, None, create=False), Store(target, tokeniser.model_id, called=called)
     try:
         missing: list[str] = []
         known = old.dances()

@@ -1,6 +1,6 @@
 """Motions into words, and words back into motions that can be looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dancematch.errors import NoDancerError
@@ -10,6 +10,7 @@ from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
 from dancematch.pipeline.extract import Progress, motions_of
+from dancematch.pipeline.presence import absence
 from dancematch.types import Fingerprint, Motion
 
 
@@ -23,26 +24,35 @@ def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[
     return {dancer: words for dancer, words in made.items() if (words.visibility >= SEEN).any()}
 
 
+def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> dict[int, Fingerprint]:
+    """The words of a clip's dancers by their number, from 1; `what` names the clip in an error.
+
+    Whoever is seen too briefly for a word, or is no body that moves, is left out; if nobody is left, the
+    clip is refused.
+    """
+    faults = {dancer: absence(motion) for dancer, motion in enumerate(motions, start=1)}
+    dancing = {dancer: motions[dancer - 1] for dancer, fault in faults.items() if fault is None}
+    made = put_into_words(tokeniser, dancing)
+    if made:
+        return made
+    seen = (dancer for dancer in faults if tokeniser.is_long_enough(motions[dancer - 1]))
+    fault = next((fault for dancer in seen if (fault := faults[dancer])), None)
+    if fault is not None:
+        raise NoDancerError(f"nobody dances in {what}: {fault}")
+    raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
+
+
 def period_in(words: Fingerprint, tokeniser: Tokeniser) -> tuple[float | None, float]:
     """After how many seconds a dance repeats itself, and how truly; None and 0 if it does not."""
     found = period_of(words, tokeniser.codebook)
     return (found.seconds, found.strength) if found else (None, 0.0)
 
 
-def nobody_in(what: object) -> NoDancerError:
-    """The error for a clip that gives no word."""
-    return NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
-
-
 def fingerprints_of(
     path: str | Path, tokeniser: Tokeniser, *, on_progress: Progress | None = None
 ) -> list[Fingerprint]:
     """The words of every dancer in a video or motion file, the most prominent first."""
-    motions = motions_of(path, on_progress=on_progress)
-    made = put_into_words(tokeniser, dict(enumerate(motions, start=1)))
-    if not made:
-        raise nobody_in(path)
-    return list(made.values())
+    return list(words_in(tokeniser, motions_of(path, on_progress=on_progress), path).values())
 
 
 def decode(fingerprint: Fingerprint, tokeniser: Tokeniser) -> Motion:

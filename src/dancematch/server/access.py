@@ -26,15 +26,20 @@ _LONGEST_NAME = 200
 
 _bearer = HTTPBearer(auto_error=False, description="A token with the scope `read` or `write`")
 
-Text = Annotated[str, StringConstraints(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_TEXT, _NAME, _TICKET = r"^[^\x00-\x1f\x7f]*$", r"^[^\x00-\x1f\x7f]+$", "^[0-9a-f]{32}$"
+EXPECTED = {  # what the patterns mean, for people
+    _TEXT: "text without control characters was expected",
+    _NAME: "a name without control characters was expected",
+    _TICKET: "an id was expected, 32 characters of 0-9 and a-f, as an earlier answer gave it",
+}
+
+Text = Annotated[str, StringConstraints(max_length=_LONGEST_NAME, pattern=_TEXT)]
 Label = Annotated[Text | None, Query()]
-Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")
-]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST_NAME, pattern=_NAME)]
 DanceId = Annotated[Name, Path(examples=["thriller"]), AfterValidator(lambda name: name.replace(SLASH, "/"))]
 Ticket = Annotated[
     str,
-    StringConstraints(pattern="^[0-9a-f]{32}$"),
+    StringConstraints(pattern=_TICKET),
     Path(examples=["c3ab8ff13720e8ad9047dd39466b3c89"]),
 ]
 
@@ -52,7 +57,8 @@ _MEANINGS = {
     403: "The token does not allow this",
     404: "No such thing, or no longer",
     408: "The upload took too long",
-    409: "The name or the content is taken",
+    409: "The name or the content is taken, or it is too late",
+    410: "Noted by an earlier version, which this one cannot tell of",
     413: "The upload is too large",
     421: "Another machine is meant",
     422: "A parameter or the file cannot be used",

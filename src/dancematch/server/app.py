@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.server import routes_about, routes_dances, routes_jobs, routes_searches
-from dancematch.server.access import MOST_AT_ONCE, MOST_STREAMS, Gate, Lanes
+from dancematch.server.access import EXPECTED, MOST_AT_ONCE, MOST_STREAMS, Gate, Lanes
 from dancematch.server.guard import Guard
 from dancematch.server.options import Options
 from dancematch.server.problems import Problem, RefusedError
@@ -145,7 +145,7 @@ def _told(problem: Problem) -> JSONResponse:
 def _sentence(error: RequestValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the request"
-    return f"{where}: {first['msg']}"
+    return f"{where}: {EXPECTED.get(first.get('ctx', {}).get('pattern'), first['msg'])}"
 
 
 class Server(uvicorn.Server):

@@ -14,6 +14,7 @@ from dancematch.server.problems import Problem
 
 log = logging.getLogger(__name__)
 
+HEADERS_ONLY = "dancematch.headers_only"  # in the scope of a GET that was asked for as HEAD
 SLASH = "\ufdd0"  # stands for a slash within a name; Unicode keeps it for such private use
 _CHANGES = ("POST", "PUT", "DELETE", "PATCH")
 _POLICY = (
@@ -45,6 +46,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 500
+        asked = _as_get(scope) if scope["method"] == "HEAD" else scope
 
         async def sent(message: Message) -> None:
             nonlocal status
@@ -53,6 +55,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in (_HEADERS | _KEPT).items():
                     headers.setdefault(name, value)
+            elif asked is not scope:
+                message = {**message, "body": b""}
             await send(message)
 
         problem = self._problem(scope)
@@ -60,10 +64,10 @@ class Guard:
             if problem is not None:
                 await JSONResponse(problem.body(), problem.status)(scope, receive, sent)
                 return
-            scope["path"] = _with_slashes(scope)
-            await self._app(scope, receive, sent)
+            asked["path"] = _with_slashes(scope)
+            await self._app(asked, receive, sent)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
+            route = getattr(asked.get("route"), "path", "other")
             method, seconds = _method(scope), time.perf_counter() - began
             self._metrics.request(method, route, status, seconds)
             facts = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
@@ -82,6 +86,11 @@ class Guard:
                 403, "forbidden", "pages of other sites may not use this service; --cors allows one"
             )
         return None
+
+
+def _as_get(scope: Scope) -> Scope:
+    """What the answer to HEAD is made by: the same with GET, whose headers it has."""
+    return {**scope, "method": "GET", HEADERS_ONLY: True}
 
 
 def _name_in(host: str) -> str:

@@ -4,6 +4,7 @@ Messages of the library name files; whoever asks from elsewhere is told neither 
 catalogue lies nor what an upload is called here.
 """
 
+import logging
 import re
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from dancematch.errors import (
     WeightsError,
 )
 
+log = logging.getLogger(__name__)
+
 _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
     FormatError: (422, "format"),
     VideoError: (422, "video"),
@@ -39,6 +42,8 @@ _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
 }
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _TRY_AGAIN_SECONDS = 5
+# A database's server is nobody's business: the reason names its host, port, user or tables.
+_OUT_OF_REACH = "the catalogue cannot be used at the moment; the service's log says why"
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,9 @@ class Discretion:
         if isinstance(error, RefusedError):
             return error.problem
         status, name = next(_KINDS[kind] for kind in type(error).__mro__ if kind in _KINDS)
+        if (status, name) == _KINDS[CatalogueError] and "://" in self._catalogue:
+            log.warning("%s", error)
+            return Problem(status, name, _OUT_OF_REACH, _TRY_AGAIN_SECONDS)
         retry_after = _TRY_AGAIN_SECONDS if status == 503 else None
         return Problem(status, name, self.discreet(str(error)), retry_after)
 

@@ -1,8 +1,9 @@
 """Dances: what is known, learning, forgetting, looking at."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
@@ -24,6 +25,8 @@ from dancematch.server.routes_jobs import job_view
 from dancematch.server.service import NewDance, Service
 from dancematch.server.views import Cut, motions_view, words_view
 
+T = TypeVar("T")
+
 router = APIRouter(tags=["dances"])
 
 Rate = Annotated[float | None, Query(gt=0, le=1000, description="At most so many frames a second")]
@@ -37,6 +40,16 @@ def compact(content: dict[str, Any]) -> Response:
     """JSON without blanks; it fits its schema by the way it is made, which takes too long to check."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return Response(text.encode(errors="backslashreplace"), media_type="application/json")
+
+
+def only_dancer(dancers: Mapping[int, T], wanted: int | None, what: str) -> Mapping[int, T]:
+    """One of the dancers, by number; all of them if none is asked for."""
+    if wanted is None:
+        return dancers
+    if wanted not in dancers:
+        numbers = ", ".join(map(str, sorted(dancers)))
+        raise not_found("not_found", f"{what} has no dancer {wanted}; there is {numbers}")
+    return {wanted: dancers[wanted]}
 
 
 @router.get("/dances", response_model=schemas.Dances, dependencies=[READER], responses=told())
@@ -129,7 +142,8 @@ def show_motion(
     kept = {number: one for number, one in service.catalogue.dancers(dance_id).items() if one is not None}
     if not kept:
         raise not_found("not_found", f"no skeletons of {dance_id!r} were kept")
-    return compact({"dance_id": dance_id} | motions_view(kept, Cut(fps, start, end, dancer)))
+    wanted = only_dancer(kept, dancer, repr(dance_id))
+    return compact({"dance_id": dance_id} | motions_view(wanted, Cut(fps, start, end)))
 
 
 @router.get(

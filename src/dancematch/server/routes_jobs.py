@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import TypeAdapter, ValidationError
 
 from dancematch.server import schemas
 from dancematch.server.access import READER, At, Scopes, Ticket, require_write, told
+from dancematch.server.guard import HEADERS_ONLY
 from dancematch.server.jobs import Job, State
-from dancematch.server.problems import not_found
+from dancematch.server.problems import RefusedError, not_found
 from dancematch.server.service import Service
 
 router = APIRouter(tags=["jobs"], dependencies=[READER])
 
 _LOOK_EVERY_SECONDS = 0.2
 _SIGN_OF_LIFE_SECONDS = 15.0
+_RESULT: TypeAdapter[Any] = TypeAdapter(schemas.Search | schemas.Dance | None)
 _SHOWN = ("job_id", "kind", "state", "created", "started", "finished", "filename", "dance_id", "error")
 
 
@@ -37,38 +40,53 @@ def _found(service: Service, job_id: str) -> Job:
     return job
 
 
+def _legible(service: Service, job_id: str) -> Job:
+    """The job, if what came of it can still be told: a week is time enough to bring a server up to date."""
+    job = _found(service, job_id)
+    try:
+        _RESULT.validate_python(job.result)
+    except ValidationError:
+        advice = f"ask for the dance {job.dance_id!r} itself" if job.kind == "add" else "send the clip again"
+        reason = f"what came of this job was noted by an earlier version of the service; {advice}"
+        raise RefusedError(410, "outdated", reason) from None
+    return job
+
+
 @router.get("/jobs", response_model=schemas.Jobs, responses=told())
 def list_jobs(service: At, state: Annotated[State | None, Query()] = None) -> dict[str, Any]:
     """The newest jobs, without what came of them."""
     return {"jobs": [job_view(service, job, with_result=False) for job in service.table.listed(state)]}
 
 
-@router.get("/jobs/{job_id}", response_model=schemas.Job, responses=told(404))
+@router.get("/jobs/{job_id}", response_model=schemas.Job, responses=told(404, 410))
 def show_job(service: At, job_id: Ticket) -> dict[str, Any]:
     """One job."""
-    return job_view(service, _found(service, job_id))
+    return job_view(service, _legible(service, job_id))
 
 
-@router.delete("/jobs/{job_id}", status_code=204, responses=told(404))
+@router.delete("/jobs/{job_id}", status_code=204, responses=told(404, 409))
 def cancel_job(service: At, job_id: Ticket, allowed: Scopes) -> None:
-    """Cancel a job that waits or runs; forget one that is over."""
+    """Cancel a job that waits or runs, unless it is too late; forget one that is over."""
     job = _found(service, job_id)
     if job.kind == "add":
         require_write(allowed)
     if job.is_over:
         service.table.forget(job_id)
-    else:
-        service.runner.cancel(job)
+    elif not service.runner.cancel(job):
+        learnt = f"{job.dance_id!r} was learnt, or is being learnt, before the job could be cancelled"
+        raise RefusedError(409, "too_late", f"{learnt}; delete the dance if it is not wanted")
 
 
 @router.get(
     "/jobs/{job_id}/events",
     response_class=Response,
-    responses=told(404, 429) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses=told(404, 410, 429) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def follow_job(request: Request, service: At, job_id: Ticket) -> StreamingResponse:
+async def follow_job(request: Request, service: At, job_id: Ticket) -> Response:
     """The job whenever it changes, as server-sent events, until it is over."""
-    _found(service, job_id)
+    _legible(service, job_id)
+    if HEADERS_ONLY in request.scope:
+        return Response(media_type="text/event-stream")
     request.app.state.streams.require_room()  # now, while it can still be told
     return StreamingResponse(_events(request, service, job_id), media_type="text/event-stream")
 

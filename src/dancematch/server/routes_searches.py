@@ -12,7 +12,7 @@ from dancematch.index.settings import LIMIT
 from dancematch.server import schemas
 from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
 from dancematch.server.problems import not_found
-from dancematch.server.routes_dances import Dancer, Rate, Seconds, compact
+from dancematch.server.routes_dances import Dancer, Rate, Seconds, compact, only_dancer
 from dancematch.server.routes_jobs import job_view
 from dancematch.server.searches import KeptSearch
 from dancematch.server.service import Wanted
@@ -78,7 +78,7 @@ def show_query_motion(
     """The query's skeletons, to be drawn."""
     search = service.searches.find(search_id)
     motions = {one.dancer: one.motion for one in search.performances}
-    view = motions_view(motions, Cut(fps, start, end, dancer))
+    view = motions_view(only_dancer(motions, dancer, "the query"), Cut(fps, start, end))
     return compact({"search_id": search_id, "decoded": search.decoded} | view)
 
 

@@ -18,6 +18,7 @@ Finish = Callable[[Job, Seen], Mapping[str, Any]]
 
 _LOOKING = 0.95  # of the progress; the rest is for words and search
 _RETRY_SECONDS = 10
+_CANCEL_SECONDS = 30.0  # that whoever cancels a job waits for it to end
 _DAMAGED = {"error": "internal", "message": "the service failed over this file; it was not used"}
 
 
@@ -73,7 +74,7 @@ class Runner:
         """Queue a job; its place has been reserved."""
         with self._wake:
             self._table.add(job)
-            self._wake.notify()
+            self._wake.notify_all()  # others wait here too
 
     def progress(self, job: Job) -> float:
         """The share of a job that is done."""
@@ -84,18 +85,20 @@ class Runner:
         """Whether the service is about to end."""
         return self._stopping
 
-    def cancel(self, job: Job) -> None:
-        """Let nothing more come of a job."""
+    def cancel(self, job: Job) -> bool:
+        """Let nothing more come of a job; False if it is too late: a dance is learnt, or is being learnt."""
         with self._wake:
             running = self._running.get(job.job_id)
             if running is not None:
                 self._cancelled.add(job.job_id)
                 running.set()
-                return
+                self._wake.wait_for(lambda: job.job_id not in self._running, _CANCEL_SECONDS)
             current = self._table.find(job.job_id)
-            if current is not None and not current.is_over:
+            if current is not None and not current.is_over and job.job_id not in self._running:
                 self._table.end(job.job_id, "cancelled")
                 self._discard(current)
+                return True
+            return current is None or current.state in ("cancelled", "failed") or job.kind == "search"
 
     def begin_to_stop(self) -> None:
         """Take no more jobs. Only a flag: it is set in the middle of anything, by a signal."""
@@ -125,6 +128,7 @@ class Runner:
                     self._running.pop(job.job_id, None)
                     self._cancelled.discard(job.job_id)
                     self._progress.pop(job.job_id, None)
+                    self._wake.notify_all()
 
     def _next(self) -> Job | None:
         with self._wake:
@@ -143,7 +147,11 @@ class Runner:
                 self._uploads / job.upload, self._options.worker, self._options.work,
                 on_progress=lambda share: self._note(job, share), stop=stop,
             )  # fmt: skip
+            if stop.is_set():
+                raise StoppedError
             result = self._finish(job, seen)
+            if job.kind == "search" and job.job_id in self._cancelled:  # nobody wants to know any more
+                raise StoppedError
         except StoppedError:
             if job.job_id not in self._cancelled:
                 self._table.put_back(job.job_id)

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -46,7 +47,7 @@ def read_tokens(path: Path) -> Tokens:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the tokens in {path} cannot be read: {error}") from None
-    grants = []
+    grants: dict[bytes, frozenset[Scope]] = {}
     for number, line in enumerate(lines, start=1):
         match line.split():
             case []:
@@ -54,7 +55,10 @@ def read_tokens(path: Path) -> Tokens:
             case [first, *_] if first.startswith("#"):
                 continue
             case [scope, secret] if scope in _GRANTS and len(secret) >= SHORTEST:
-                grants.append((_digest(secret), _GRANTS[scope]))
+                if _digest(secret) in grants:
+                    told = "this secret is in an earlier line too; give each its own"
+                    raise InputError(f"{path}, line {number}: {told}")
+                grants[_digest(secret)] = _GRANTS[scope]
             case _:
                 raise InputError(
                     f"{path}, line {number}: 'read SECRET' or 'write SECRET' was expected, "
@@ -62,4 +66,9 @@ def read_tokens(path: Path) -> Tokens:
                 )
     if not grants:
         raise InputError(f"{path} holds no token; write 'write SECRET' into it")
-    return Tokens(tuple(grants))
+    return Tokens(tuple(grants.items()))
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other users of this machine may read or change a file."""
+    return os.name == "posix" and bool(path.stat().st_mode & 0o066)

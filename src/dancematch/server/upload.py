@@ -76,7 +76,7 @@ async def receive(
                     digest.update(piece)
                     file.write(piece)
         if not size:
-            raise InputError("the body is empty; a video, a motion file or words were expected")
+            raise InputError("the file is empty; a video, a motion file or words were expected")
         return await asyncio.to_thread(_named, path, digest.hexdigest(), size)
     except TimeoutError:
         raise RefusedError(

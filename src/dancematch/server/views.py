@@ -28,7 +28,6 @@ class Cut:
     fps: float | None = None
     start: float | None = None
     end: float | None = None
-    dancer: int | None = None
 
 
 def skeleton_view(skeleton: Skeleton) -> dict[str, Any]:
@@ -38,11 +37,10 @@ def skeleton_view(skeleton: Skeleton) -> dict[str, Any]:
 
 def motions_view(motions: Mapping[int, Motion], cut: Cut) -> dict[str, Any]:
     """The skeletons of dancers, by their number."""
-    wanted = [number for number in motions if cut.dancer in (None, number)]
     return {
         "skeleton": skeleton_view(BODY15),
         "metres_per_unit": MILLIMETRE,
-        "dancers": [_motion_view(number, to_body15(motions[number]), cut) for number in wanted],
+        "dancers": [_motion_view(number, to_body15(motion), cut) for number, motion in motions.items()],
     }
 
 

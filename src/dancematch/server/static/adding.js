@@ -2,6 +2,7 @@
 
 import { ServiceError, about, ask, dancePath, follow, forget, send, sentence, withQuery } from "./api.js";
 import { button, el, icon, link } from "./dom.js";
+import { tell } from "./notices.js";
 import { dropPlace } from "./picker.js";
 import { counted } from "./say.js";
 import { forgetMotions } from "./stage.js";
@@ -51,6 +52,10 @@ export async function addDialog(files = []) {
     more.forEach((file) => rows.append(nameRow(file, count)));
     count();
   };
+  const place = dropPlace(
+    { title: "Drop videos or motion files", hint: "One dance a file", many: true, small: true },
+    put,
+  );
   const dialog = el(
     "dialog",
     { class: "add", "aria-label": "Add dances" },
@@ -63,10 +68,7 @@ export async function addDialog(files = []) {
         el("h2", {}, "Add dances"),
         button("", () => dialog.close(), { class: "quiet round", "aria-label": "Close" }, "close"),
       ),
-      dropPlace(
-        { title: "Drop videos or motion files", hint: "One dance a file", many: true, small: true },
-        put,
-      ),
+      place,
       rows,
       el(
         "div",
@@ -94,7 +96,8 @@ export async function addDialog(files = []) {
     dialog.remove();
   });
   document.body.append(dialog);
-  put(files);
+  count();
+  place.takeGood(files);
   dialog.showModal();
 }
 
@@ -231,7 +234,14 @@ async function drop(one) {
   one.stopping.abort();
   additions.splice(additions.indexOf(one), 1);
   told();
-  if (!isOver(one) && one.job_id) await forget(`jobs/${one.job_id}`).catch(() => undefined); // it may be over by now
+  if (isOver(one) || !one.job_id) return;
+  try {
+    await forget(`jobs/${one.job_id}`);
+  } catch (error) {
+    if (error.error !== "too_late") return; // it may be over and gone by now
+    tell(error.message, "bad");
+    changes.dispatchEvent(new Event("learnt"));
+  }
 }
 
 /** Take up what an earlier visit or another window began. */

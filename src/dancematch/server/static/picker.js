@@ -1,15 +1,46 @@
 /** Where files come from: dropped, chosen, or filmed. */
 
 import { button, el, icon } from "./dom.js";
+import { counted } from "./say.js";
 
-export const ACCEPTED = "video/*,.npz,.bvh,.pkl,.json,.pt,.mkv,.avi,.mov,.webm,.mp4";
+export const MOTIONS = [".npz", ".bvh", ".pkl", ".json", ".pt"];
+export const VIDEOS = [
+  ...[".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"],
+  ...[".ogv", ".ts", ".webm", ".wmv"],
+];
+const ACCEPTED = ["video/*", ...MOTIONS, ...VIDEOS].join();
 
 /**
- * A place to drop files on, which opens the file dialog when clicked.
- * @param {{title: string, hint: string, many?: boolean, more?: any[], small?: boolean}} text
+ * What is wrong with a file, seen from outside; nothing if the service is to judge it by its content.
+ * @param {File} file
+ */
+export function fault(file) {
+  if (!file.size) return `${file.name} is an empty file.`;
+  const ending = file.name.match(/\.[^.]+$/)?.[0].toLowerCase();
+  if (!ending || file.type.startsWith("video/") || [...MOTIONS, ...VIDEOS].includes(ending)) return "";
+  return (
+    `${file.name} cannot be used: a video (.mp4, .mov, .webm, .mkv, .avi and the like) or ` +
+    `a motion file (${MOTIONS.join(", ")}) is expected.`
+  );
+}
+
+/**
+ * A place to drop files on, which opens the file dialog when clicked. It says which files it does not take, unless
+ * they are `judged` once more where the others go.
+ * @param {{title: string, hint: string, many?: boolean, more?: any[], small?: boolean, judged?: boolean}} text
  * @param {(files: File[]) => void} take
+ * @returns {HTMLElement & {takeGood: (files: File[]) => void}}
  */
 export function dropPlace(text, take) {
+  const refusal = el("p", { class: "drop-refusal", role: "alert" });
+  const takeGood = (files) => {
+    const good = files.filter((file) => !fault(file)),
+      bad = files.filter(fault);
+    refusal.textContent = bad.length ? fault(bad[0]) : "";
+    if (bad.length > 1)
+      refusal.textContent += ` ${counted(bad.length - 1, "other file was", "other files were")} not taken either.`;
+    if (good.length) take(text.judged ? files : good);
+  };
   const input = el("input", {
     type: "file",
     accept: ACCEPTED,
@@ -17,7 +48,7 @@ export function dropPlace(text, take) {
     class: "unseen",
     "aria-label": text.title,
     onchange: () => {
-      if (input.files.length) take([...input.files]);
+      takeGood([...input.files]);
       input.value = "";
     },
   });
@@ -33,6 +64,7 @@ export function dropPlace(text, take) {
       button(text.many ? "Choose files" : "Choose a file", () => input.click(), { class: "primary" }),
       text.more,
     ),
+    refusal,
     input,
   );
   let inside = 0;
@@ -50,9 +82,9 @@ export function dropPlace(text, take) {
     inside = 0;
     place.classList.remove("over");
     const files = [...event.dataTransfer.files];
-    if (files.length) take(text.many ? files : files.slice(0, 1));
+    takeGood(text.many ? files : files.slice(0, 1));
   });
-  return place;
+  return Object.assign(place, { takeGood });
 }
 
 const MOST_SECONDS = 30,

@@ -105,7 +105,7 @@ async function attempt(work) {
 /** @param {any} error */
 const told = (error) =>
   error.error === "no_dancer"
-    ? "Nobody was seen dancing. Choose a clip that shows a whole person, not too small in the picture."
+    ? `${sentence(error.message)} Choose a clip that shows a whole person who moves, not too small in the picture.`
     : sentence(error.message);
 
 function finish(answer) {

@@ -75,6 +75,7 @@ function firstSteps() {
       title: "No dances yet: drop videos of some here",
       hint: "One dance a video; several at once if you like",
       many: true,
+      judged: true,
     },
     (files) => adding.addDialog(files),
   );

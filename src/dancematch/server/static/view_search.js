@@ -148,6 +148,7 @@ function empty(facts) {
         title: "Drop videos of dances here",
         hint: `${limits(facts)}; several at once if you like`,
         many: true,
+        judged: true,
       },
       (files) => addDialog(files),
     ),
