@@ -37,7 +37,7 @@ for fold in LH,PO KR,LO BR,JB,JS; do
 done
 if [ -n "$views" ]; then measure video video $ours --method kmeans-two-stage --views "$views"; fi
 if [ -n "$strangers" ]; then
-  measure open-set open-set --strangers "$strangers" ${views:+--views "$views"} --seed 5
+  measure open-set open-set --strangers "$strangers" ${views:+--views "$views"}
 fi
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \

@@ -61,9 +61,7 @@ class View:
 
     def judges(self, but: frozenset[str], absent: int) -> Judges:
         """What scores are judged by in a search without some dances, of which so many are here."""
-        peers = self.peers
-        fewer = Peers(peers.names, peers.entries, peers.begins, peers.shelf, peers.dances - absent)
-        return Judges(self.background, fewer, but)
+        return Judges(self.background, self.peers, self.census.dances - absent, but)
 
 
 def prepared(
@@ -81,16 +79,16 @@ def prepared(
     lowest, highest = min(low for low, _ in spans), max(high for _, high in spans)
     edges = np.linspace(lowest, highest + 1, _BUCKETS + 1).astype(np.int64)
     below = np.sum(ask_all(parts, "prepare", state, usage, edges), axis=0)
-    peers = _peers(parts, state, (edges, below), codebook, census.dances)
     shape = codebook.similarity.shape[:2]
     words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
     rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
+    peers = _peers(parts, state, (edges, below), codebook, rarity)
     known = unpack(pack(background)) if background else EMPTY
     return View(state, census, usage, tracks, rarity, peers, codebook, known)
 
 
 def _peers(
-    parts: Parts, state: State, counted: tuple[IntArray, IntArray], codebook: Codebook, dances: int
+    parts: Parts, state: State, counted: tuple[IntArray, IntArray], codebook: Codebook, rarity: Rarity
 ) -> Peers:
     """As `Entries.sample` chooses: every so manieth of all tracks, by their keys."""
     edges, below = counted
@@ -108,10 +106,10 @@ def _peers(
         holders[place] = np.repeat(np.arange(len(own)), [len(some) for some in own])[which]
     questions = {int(part): (state, keys[holders == part]) for part in np.unique(holders)}
     fetched = parts.ask("fetch_tracks", questions)
-    return _arranged(fetched, holders, codebook, dances)
+    return _arranged(fetched, holders, codebook, rarity)
 
 
-def _arranged(fetched: Mapping[int, Fetched], holders: IntArray, codebook: Codebook, dances: int) -> Peers:
+def _arranged(fetched: Mapping[int, Fetched], holders: IntArray, codebook: Codebook, rarity: Rarity) -> Peers:
     """Tracks that came from several parts in the order in which their parts are named."""
     shelf, firsts = _shelf(fetched, codebook)
     turns = dict.fromkeys(fetched, 0)
@@ -125,7 +123,7 @@ def _arranged(fetched: Mapping[int, Fetched], holders: IntArray, codebook: Codeb
         pieces.append(own._replace(tracks=own.tracks + firsts[part]))
     sizes = np.array([len(piece.tracks) for piece in pieces[1:]], dtype=np.int64)
     placed = Placed(*map(np.concatenate, zip(*pieces, strict=True)))
-    return Peers(names, placed, np.cumsum(sizes) - sizes, shelf, dances)
+    return Peers(names, placed, np.cumsum(sizes) - sizes, shelf, rarity)
 
 
 def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:

@@ -1,15 +1,17 @@
 """Known or not: how many known dances are named and sure, when how many strangers are let in?
 
-Two questions. `excerpt` (and `video`): the catalogue is all clips; known queries are changed excerpts of
+Three questions. `excerpt` (and `video`): the catalogue is all clips; known queries are changed excerpts of
 them (and what a pose estimator saw of them), strangers are stretches of motions of other origin.
 `another dancer` (a whole clip, and three seconds of it): the catalogue is one take of every basic
 choreography by somebody else, with the query's own and without it: then the query is the stranger,
-among choreographies of its own genre. Every search is that of `dancematch search`, mirrored too.
+among choreographies of its own genre. `several takes`: the same with a few choreographies of the query's
+genre, every take of them by others. Every search is that of `dancematch search`, mirrored too.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +39,8 @@ CURVE = tuple(float(f"{limit:.3g}") for limit in np.geomspace(1e-6, 100, 33))
 RATE = 0.01  # of strangers let in, at which true accepts are told
 HOPELESS = 1e6  # an E-value beyond which none is told: JSON has no infinity
 QUERIES = 250  # excerpts, unless told otherwise
-OTHER_DANCERS = 100  # queries of `another dancer`, at most
+OTHER_DANCERS = 300  # queries of `another dancer` and `several takes`, at most
+SCHOOL = 4  # dances of which a catalogue has several takes
 SHORT_SECONDS = 3.0
 STRETCH_SECONDS = (4.0, 9.0)  # of a stranger
 STEP_SECONDS, MOST_STRETCHES = 3.0, 8  # of one stranger's motion
@@ -129,7 +132,9 @@ class OpenSet:
                 yield "video", searching.ask(engine, dances, seen, "views"), others, chance
         basic = [place for place in asked if self.clips[place].name.kind == "BM"]
         few = rng.permutation(len(basic))[: min(OTHER_DANCERS, self.queries)]
-        yield from searching.other_dancers(self.clips, [basic[place] for place in few.tolist()], rng)
+        places = [basic[place] for place in few.tolist()]
+        yield from searching.other_dancers(self.clips, places, rng)
+        yield from searching.several_takes(self.clips, places, rng)
 
     def _asked(self) -> list[int]:
         genres = known_genres(self.clips, self.genres)
@@ -206,6 +211,26 @@ class _Searching:
             if known[kind]:
                 yield kind, known[kind], unknown[kind], float(np.mean(chances))
 
+    def several_takes(
+        self, clips: Sequence[Clip], queries: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[tuple[str, list[Answer], list[Answer], float]]:
+        """Clips asked of all takes by others of a few dances of the genre, its own among them or not."""
+        dances = [dance_of(clip.name) for clip in clips]
+        known, unknown, chances = list[Answer](), list[Answer](), list[float]()
+        for place in self.track(queries, "several takes", len(queries)):
+            takes = _every_take_by_others(clips, place)
+            own = takes.pop(dances[place], [])
+            others = [takes[dance] for dance in rng.permutation(sorted(takes))[:SCHOOL].tolist()]
+            if not own or not others:
+                continue
+            readings, _ = self._lengths(clips[place].motion)
+            with_it, without = list(chain(*others[1:], own)), list(chain(*others))
+            known.append(self.best(self.engine(with_it), readings, dances, dances[place]))
+            unknown.append(self.best(self.engine(without), readings, dances, dances[place]))
+            chances.append(len(own) / len(with_it))
+        if known:
+            yield "several takes", known, unknown, float(np.mean(chances))
+
     def _lengths(self, motion: Motion) -> tuple[list[Query], list[Query]]:
         """The whole, and its middle: as seen and mirrored."""
         whole = [
@@ -225,6 +250,16 @@ def _takes_by_others(clips: Sequence[Clip], query: int, rng: np.random.Generator
         name = clips[place].name
         if name.kind == "BM" and (name.genre, name.dancer) != (own.genre, own.dancer):
             found.setdefault(dance_of(name), place)
+    return found
+
+
+def _every_take_by_others(clips: Sequence[Clip], query: int) -> dict[str, list[int]]:
+    """By dance, the takes of the query's genre's basic choreographies by somebody who is not its dancer."""
+    own, found = clips[query].name, dict[str, list[int]]()
+    for place, clip in enumerate(clips):
+        name = clip.name
+        if (name.kind, name.genre) == ("BM", own.genre) and name.dancer != own.dancer:
+            found.setdefault(dance_of(name), []).append(place)
     return found
 
 

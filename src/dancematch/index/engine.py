@@ -8,6 +8,7 @@ what tempo. Dances come and go while others search.
 import threading
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -56,6 +57,14 @@ class Insight(NamedTuple):
     codebook: Codebook
 
 
+@dataclass
+class _Derived:
+    """What the first search after a change makes of the dances for all others; a change begins a new one."""
+
+    rarity: Rarity | None = None
+    peers: Peers | None = None
+
+
 class Engine:
     """The dances of a catalogue, ready to be searched."""
 
@@ -79,7 +88,7 @@ class Engine:
             Columns(len(codebook.channels), codebook.vocabulary, settings.weighting),
             Postings(codebook.vocabulary, choose_channels(codebook.channels)),
         )
-        self._rarity: Rarity | None = None  # made anew after a change
+        self._derived = _Derived()
         for one in background:
             self._checked(one)
         self._background = unpack(pack(background)) if background else EMPTY
@@ -128,7 +137,7 @@ class Engine:
             begins = volume.offsets[entries.tracks - numbers.start]
             bounds = begins + entries.firsts, begins + entries.lasts
             library.columns.append_words(volume.words, volume.seen, *bounds)
-            self._rarity = None
+            self._derived = _Derived()
 
     def remove(self, keys: Sequence[int]) -> set[int]:
         """Forget dancers by the keys they were entered with; returns the keys of those who were here."""
@@ -141,7 +150,7 @@ class Engine:
                 entries, _ = self._library.entries.of_tracks(np.array(tracks))
                 self._library.columns.delete(entries.tolist())
                 self._library.postings.delete(tracks)
-                self._rarity = None
+                self._derived = _Derived()
             return set(known)
 
     def search(
@@ -171,10 +180,14 @@ class Engine:
         looked = look_at(reading, self._library.shelf, candidates.stretches[0], chosen)
         return self._names(candidates), looked
 
-    def crowd(self, query: Query, *, settings: Settings | None = None) -> Crowd:
-        """What other dances score against one reading of a clip: what its E-values are judged by."""
+    def crowd(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Crowd:
+        """What dances other than one score against one reading of a clip: what its E-value is judged by."""
         reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        return crowd(reading, self._judges(), settings or self._settings)
+        judges, shelf = self._judges(), self._library.shelf
+        own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
+        takes = judges.peers.takes_of(shelf.stretches(shelf.wholes(own)))
+        around = crowd(reading, judges, settings or self._settings)
+        return around.without(frozenset({dance_id}).union(*takes))
 
     def insight(self) -> Insight:
         """What searches go by at this moment."""
@@ -231,25 +244,27 @@ class Engine:
         """Weigh words as they are rare among all entries, of which these are some; until the next change."""
         with self._writing:
             self._library.columns.weigh_among(usage)
-            self._rarity = None
+            self._derived = _Derived()
 
     def _worth(self) -> Rarity:
         """What words are worth among the entries as they are now."""
-        rarity = self._rarity
-        if rarity is None:
+        derived = self._derived
+        if derived.rarity is None:
             columns = self._library.columns
             usual = usual_similarity(self._codebook, columns.word_totals())
-            rarity = self._rarity = Rarity(self._settings.weighting, columns.rarity(), usual)
-        return rarity
+            derived.rarity = Rarity(self._settings.weighting, columns.rarity(), usual)
+        return derived.rarity
 
     def _names(self, candidates: Candidates) -> list[str]:
         return [self._library.entries.names[dance] for dance in candidates.dances.tolist()]
 
     def _judges(self, but: frozenset[str] = frozenset()) -> Judges:
         """What the scores of a search without some dances are judged by."""
-        entries, shelf = self._library.entries, self._library.shelf
-        chosen = entries.sample(PEERS)
-        own, begins = entries.of_tracks(chosen)  # the whole and its windows
-        names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
+        entries, derived = self._library.entries, self._derived
+        if derived.peers is None:
+            chosen = entries.sample(PEERS)
+            own, begins = entries.of_tracks(chosen)  # the whole and its windows
+            names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
+            derived.peers = Peers(names, entries.placed(own), begins, self._library.shelf, self._worth())
         dances = entries.dances - len(entries.dances_named(but))
-        return Judges(self._background, Peers(names, entries.placed(own), begins, shelf, dances), but)
+        return Judges(self._background, derived.peers, dances, but)

@@ -4,19 +4,21 @@ It needs the words of the shortlist and of a few peers, and nothing else of a ca
 came from, the library of this process or parts of one on other machines, makes no difference.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import TEMPI
-from dancematch.index.calibrate import evalue, evalues
+from dancematch.index.calibrate import evalues
 from dancematch.index.hands import each
 from dancematch.index.judge import Judged, judge
-from dancematch.index.likeness import Reading
+from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.settings import Settings
 from dancematch.index.shelf import Placed, Shelf, Stretches
+from dancematch.index.takes import are_takes, histograms
 from dancematch.types import Fingerprint, FloatArray, Match
 
 PEERS = 60  # dances of the catalogue that help to judge a score
@@ -49,7 +51,25 @@ class Peers:
     entries: Placed  # track by track the whole and its windows, on the shelf
     begins: NDArray[np.int64]  # where each track's entries begin
     shelf: Shelf
-    dances: int  # how many the catalogue has
+    rarity: Rarity
+
+    @cached_property
+    def _histograms(self) -> FloatArray:
+        return histograms(
+            self.shelf.stretches(self.shelf.wholes(self.entries.tracks[self.begins])), self.rarity
+        )
+
+    @cached_property
+    def _alike(self) -> FloatArray:
+        return self._histograms @ self._histograms.T
+
+    def takes_of(self, dances: Stretches) -> list[frozenset[str]]:
+        """Of each dance, the peers that are takes of it."""
+        if not len(self.names):
+            return [frozenset()] * (len(dances.offsets) - 1)
+        likeness = histograms(dances, self.rarity) @ self._histograms.T
+        taken = [np.flatnonzero(are_takes(one, self._alike)).tolist() for one in likeness]
+        return [frozenset(self.names[peer] for peer in peers) for peers in taken]
 
 
 @dataclass(frozen=True)
@@ -71,19 +91,14 @@ class Crowd:
     peers: dict[str, float]  # dances of the catalogue, by name
     dances: int  # how many the catalogue has
 
-    def evalues(self, found: Sequence[_Found], readings: int) -> dict[str, float]:
-        """How many dances would score as well by chance, all readings of the clip tried: by name."""
-        trials = self.dances * readings
-        others = [one for one in found if one.name not in self.peers]
-        scores, peers = np.array([one.evidence for one in others]), np.array(list(self.peers.values()))
-        result = dict(
-            zip((one.name for one in others), evalues(scores, self.background, peers, trials), strict=True)
-        )
-        for one in found:
-            if one.name in self.peers:  # nobody is a judge of himself
-                peers = np.array([score for name, score in self.peers.items() if name != one.name])
-                result[one.name] = evalue(one.evidence, self.background, peers, trials)
-        return result
+    def without(self, names: Collection[str]) -> "Crowd":
+        """The same without some peers: nobody is a judge of himself, nor of another take of his dance."""
+        return replace(self, peers={name: score for name, score in self.peers.items() if name not in names})
+
+    def evalues(self, scores: FloatArray, readings: int) -> FloatArray:
+        """How many dances would score as well by chance, all readings of the clip tried."""
+        peers = np.array(list(self.peers.values()))
+        return evalues(scores, self.background, peers, self.dances * readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +107,7 @@ class Judges:
 
     background: Stretches
     peers: Peers
+    dances: int  # how many the catalogue has
     but: frozenset[str] = frozenset()  # peers that count as if they were not there
 
 
@@ -108,27 +124,38 @@ def rank(
         lambda number: look_at(readings[number], shortlisted.shelf, shortlisted.stretches[number], settings),
         range(len(readings)),
     )
-    found = _ranked(queries, shortlisted.names, looked)[:limit]
-    best = sorted({one.reading for one in found})
-    crowds = each(lambda number: crowd(readings[number], judges, settings), best)
-    chance = {
-        name: float(value)
-        for number, around in zip(best, crowds, strict=True)
-        for name, value in around.evalues(
-            [one for one in found if one.reading == number], len(queries)
-        ).items()
-    }
+    found = _ranked(queries, shortlisted.names, looked, limit)
+    tracks = [int(shortlisted.stretches[one.reading].tracks[one.candidate]) for one in found]
+    chances = _chances(found, tracks, readings, shortlisted.shelf, judges, settings)
     return [
         _match(
             one, queries[one.reading], readings[one.reading],
-            reference=shortlisted.shelf.fingerprint(
-                int(shortlisted.stretches[one.reading].tracks[one.candidate])
-            ),
-            looked=looked[one.reading],
-            evalue=chance[one.name],
+            reference=shortlisted.shelf.fingerprint(track), looked=looked[one.reading], evalue=chance,
         )
-        for one in found
+        for one, track, chance in zip(found, tracks, chances, strict=True)
     ]  # fmt: skip
+
+
+def _chances(
+    found: Sequence[_Found],
+    tracks: Sequence[int],
+    readings: Sequence[Reading],
+    shelf: Shelf,
+    judges: Judges,
+    settings: Settings,
+) -> list[float]:
+    """The E-value of each dance that was found, whose track on the shelf is told."""
+    best = sorted({one.reading for one in found})
+    crowds = dict(
+        zip(best, each(lambda number: crowd(readings[number], judges, settings), best), strict=True)
+    )
+    takes = judges.peers.takes_of(shelf.stretches(shelf.wholes(np.array(tracks, np.int64))))
+    return [
+        float(
+            crowds[one.reading].without(own | {one.name}).evalues(np.array([one.evidence]), len(readings))[0]
+        )
+        for one, own in zip(found, takes, strict=True)
+    ]
 
 
 def look_at(reading: Reading, shelf: Shelf, placed: Placed, settings: Settings) -> Judged:
@@ -143,18 +170,21 @@ def crowd(reading: Reading, judges: Judges, settings: Settings) -> Crowd:
     background = judge(reading, judges.background, judges.background, settings).evidence
     peers = judges.peers
     shown = reading.histogram(reading.cosines(peers.shelf.stretches(peers.entries)))
-    parts = np.split(shown, peers.begins[1:])
-    best = [first + int(part.argmax()) for first, part in zip(peers.begins, parts, strict=True)]
+    tops = np.maximum.reduceat(shown, peers.begins)
+    best = np.flatnonzero(shown == np.repeat(tops, np.diff(peers.begins, append=len(shown))))
+    best = best[best.searchsorted(peers.begins)]  # of equal ones the first
     chosen = Placed(*(column[best] for column in peers.entries))
     judged = look_at(reading, peers.shelf, chosen, settings).evidence
     scores = dict(zip(peers.names, judged.tolist(), strict=True))
     for name in judges.but & scores.keys():
         del scores[name]  # as if it were not there
-    return Crowd(background, scores, peers.dances)
+    return Crowd(background, scores, judges.dances)
 
 
-def _ranked(queries: Sequence[Query], names: Sequence[str], looked: Sequence[Judged]) -> list[_Found]:
-    """The dances, best first, each by the reading that fits it best."""
+def _ranked(
+    queries: Sequence[Query], names: Sequence[str], looked: Sequence[Judged], limit: int
+) -> list[_Found]:
+    """The best dances in their order, each by the reading that fits it best."""
     if not len(names):
         return []
     agreements = np.stack([one.lines.agreements for one in looked])  # [readings, dances]
@@ -166,18 +196,18 @@ def _ranked(queries: Sequence[Query], names: Sequence[str], looked: Sequence[Jud
         own = np.flatnonzero(dancers == dancer)
         best = own[agreements[own].argmax(axis=0)]
         scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
-    chosen = scores.argmax(axis=0)
-    found = [
+    chosen, best_scores = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
+    order = sorted(range(len(names)), key=lambda number: (-best_scores[number], names[number]))
+    return [
         _Found(
-            int(reading),
+            chosen[number],
             number,
-            name,
-            score=float(scores[reading, number]),
-            evidence=float(looked[reading].evidence[number]),
+            names[number],
+            score=best_scores[number],
+            evidence=float(looked[chosen[number]].evidence[number]),
         )
-        for number, (reading, name) in enumerate(zip(chosen, names, strict=True))
+        for number in order[:limit]
     ]
-    return sorted(found, key=lambda one: (-one.score, one.name))
 
 
 def _match(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dancematch.index.calibrate import evalues
 from dancematch.index.engine import Engine, Query
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.holders import holders
@@ -45,11 +44,9 @@ class Commonness:
 
 def chance_of(engine: Engine, asked: Query, match: Match, readings: int, max_evalue: float) -> Chance:
     """What a match's E-value is judged by; `asked` is the reading, one of so many, that it is of."""
-    crowd = engine.crowd(asked)
-    peers = {name: score for name, score in crowd.peers.items() if name != match.dance_id}
-    comparisons = crowd.dances * readings
+    crowd = engine.crowd(asked, match.dance_id)
     scale = np.linspace(0, 1, 1001, dtype=np.float32)
-    expected = evalues(scale, crowd.background, np.array(list(peers.values())), comparisons)
+    expected = crowd.evalues(scale, readings)
     enough = scale[expected <= max_evalue]
     parts = {name: np.array(max(match.parts[name], 0.0)) for name in DEFAULT.evidence}
     return Chance(
@@ -57,9 +54,9 @@ def chance_of(engine: Engine, asked: Query, match: Match, readings: int, max_eva
         max_evalue=max_evalue,
         score=float(combine(parts, DEFAULT.evidence)),
         needed=float(enough[0]) if len(enough) else 1.0,
-        comparisons=comparisons,
+        comparisons=crowd.dances * readings,
         background=tuple(round(score, 4) for score in crowd.background.tolist()),
-        peers={name: round(score, 4) for name, score in sorted(peers.items())},
+        peers={name: round(score, 4) for name, score in sorted(crowd.peers.items())},
     )
 
 

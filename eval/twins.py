@@ -1,0 +1,111 @@
+"""Choreographies that are nearly one dance: can anybody tell them apart, and are they what is let in?
+
+    python eval/twins.py AISTPP_FOLDER [--takes 4] [--queries 300] [--seed 0]
+
+First without any words: two basic choreographies are called twins if clips of one and the other, by two
+dancers, are as alike (late interaction of patches, `evaluation/continuous.py`) as two dancers' takes of
+one of them. Then the question `another dancer` of the suite open-set: a clip is asked of one take of every
+basic choreography by others, its own left out. Of those that are accepted all the same, how many were
+answered with a twin? Prints a JSON object each.
+"""
+
+import argparse
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from dancematch.evaluation.aist import Clip, dance_of, load_clips
+from dancematch.evaluation.continuous import LateInteraction
+from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.engine import Engine, Query
+from dancematch.model.tokeniser import load_background, load_model
+from dancematch.motion import mirror
+
+
+def dancer_of(clip: Clip) -> tuple[str, str]:
+    """Dancers are numbered by genre."""
+    return clip.name.genre, clip.name.dancer
+
+
+def few_takes(clips: list[Clip], most: int, rng: np.random.Generator) -> list[Clip]:
+    """Of each choreography at most so many takes, by different dancers as far as there are."""
+    order = [clips[place] for place in rng.permutation(len(clips)).tolist()]
+    taken: dict[str, list[Clip]] = {}
+    for again in (False, True):
+        for clip in order:
+            own = taken.setdefault(dance_of(clip.name), [])
+            known = clip in own or dancer_of(clip) in map(dancer_of, own)
+            if len(own) < most and (again or not known) and clip not in own:
+                own.append(clip)
+    return [clip for own in taken.values() for clip in own]
+
+
+def find_twins(clips: list[Clip]) -> tuple[set[frozenset[str]], int]:
+    """The pairs of choreographies that are as alike as takes of one, and how many pairs there are."""
+    comparison, every = LateInteraction([clip.motion for clip in clips]), np.arange(len(clips))
+    alike = np.stack([comparison.scores(query, every) for query in tqdm(every.tolist(), desc="pairs")])
+    alike = (alike + alike.T) / 2
+    dances = np.array([dance_of(clip.name) for clip in clips])
+    dancers = np.array(["".join(dancer_of(clip)) for clip in clips])
+    apart = dancers[:, None] != dancers
+
+    def usual(one: str, other: str) -> float:
+        return float(np.median(alike[(dances[:, None] == one) & (dances == other) & apart]))
+
+    names = sorted(set(dances.tolist()))
+    own = {name: usual(name, name) for name in names}
+    pairs = list(combinations(names, 2))
+    return {frozenset(pair) for pair in pairs if usual(*pair) >= min(own[name] for name in pair)}, len(pairs)
+
+
+def ask(clips: list[Clip], queries: list[int], rng: np.random.Generator) -> list[tuple[str, str, float]]:
+    """For each query that is no longer known: its dance, the dance it is taken for, and the E-value."""
+    model = load_model()
+    background = load_background(model)
+    words = [model.fingerprint(clip.motion) for clip in tqdm(clips, desc="words")]
+    dances, answers = [dance_of(clip.name) for clip in clips], []
+    for place in tqdm(queries, desc="another dancer"):
+        takes: dict[str, int] = {}
+        for other in rng.permutation(len(clips)).tolist():
+            if dances[other] != dances[place] and dancer_of(clips[other]) != dancer_of(clips[place]):
+                takes.setdefault(dances[other], other)
+        engine = Engine(model.codebook, [(d, words[n]) for d, n in takes.items()], background=background)
+        mirrored = Query(model.fingerprint(mirror(clips[place].motion)), mirrored=True)
+        best = engine.search([Query(words[place]), mirrored], limit=1)[0]
+        answers.append((dances[place], best.dance_id, best.evalue))
+    return answers
+
+
+def main() -> None:
+    """Find the twins, ask, and print both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("aistpp", type=Path)
+    parser.add_argument("--takes", type=int, default=4)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    clips = [clip for clip in load_clips(options.aistpp) if clip.name.kind == "BM"]
+    twins, pairs = find_twins(few_takes(clips, options.takes, rng))
+    report = {
+        "check": "twins", "choreographies": len({dance_of(clip.name) for clip in clips}), "pairs": pairs,
+        "twins": len(twins), "with_a_twin": len(set().union(*twins)), "seed": options.seed,
+    }  # fmt: skip
+    print(json.dumps(report), flush=True)
+    answers = ask(clips, rng.permutation(len(clips))[: options.queries].tolist(), rng)
+    accepted = [frozenset((own, other)) for own, other, evalue in answers if evalue <= MAX_EVALUE]
+    most = {" = ".join(sorted(pair)): accepted.count(pair) for pair in set(accepted)}
+    report = {
+        "check": "strangers and twins", "queries": len(answers), "accepted": len(accepted),
+        "accepted_as_a_twin": sum(pair in twins for pair in accepted),
+        "answered_with_a_twin": sum(frozenset(one[:2]) in twins for one in answers),
+        "most_often": dict(sorted(most.items(), key=lambda one: (-one[1], one[0]))[:6]), "seed": options.seed,
+    }  # fmt: skip
+    print(json.dumps(report), flush=True)
+
+
+if __name__ == "__main__":
+    main()
