@@ -3,10 +3,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dancematch.index.calibrate import FEWEST, MAX_EVALUE, evalue
+from dancematch.index.calibrate import ENOUGH_DANCES, FEWEST, MAX_EVALUE, NOBODY, Judging, evalues, tail_of
 
-NOBODY = np.zeros(0, dtype=np.float32)
 SCORES = st.floats(0, 1)
+
+
+def evalue(score: float, background: np.ndarray, peers: Judging, trials: int) -> float:
+    """Of one score."""
+    return float(evalues(np.array([score]), tail_of(background), peers, trials)[0])
+
+
+def dances(scores: np.ndarray) -> Judging:
+    """Peers that are all of different dances."""
+    return Judging(scores, np.arange(len(scores)))
 
 
 def crowd(middle: float = 0.3, spread: float = 0.05, count: int = 200, seed: int = 0) -> np.ndarray:
@@ -45,8 +54,35 @@ def test_peers_who_are_more_alike_raise_the_bar():
     """Dances of the same studio, all alike: what beats the background easily may be one of them."""
     alone = evalue(0.7, crowd(0.3), NOBODY, 10)
 
-    assert evalue(0.7, crowd(0.3), crowd(0.5, count=30), 10) > alone
-    assert evalue(0.7, crowd(0.3), crowd(0.1, 0.01, count=30), 10) == pytest.approx(alone)
+    assert evalue(0.7, crowd(0.3), dances(crowd(0.5, count=30)), 10) > alone
+    assert evalue(0.7, crowd(0.3), dances(crowd(0.1, 0.01, count=30)), 10) == pytest.approx(alone)
+
+
+def test_one_dance_among_few_may_be_as_good():
+    """It may be the one in question, however many takes of it there are; a second dance raises the bar."""
+    scores, numbers = np.full(12, 0.2), np.arange(12)
+    plain = evalue(0.7, crowd(0.2), Judging(scores, numbers), 10)
+    scores[:1] = 0.65
+    one = evalue(0.7, crowd(0.2), Judging(scores, numbers), 10)
+    scores[:3] = 0.65
+    three_dances = evalue(0.7, crowd(0.2), Judging(scores, numbers), 10)
+    three_takes = evalue(0.7, crowd(0.2), Judging(scores, np.array([0, 0, 0, *range(3, 12)])), 10)
+
+    assert plain == one == pytest.approx(three_takes)
+    assert three_dances > MAX_EVALUE > one
+
+
+def test_takes_of_few_dances_are_few_dances():
+    """However many takes: the fewer dances they are of, the more alike strangers are assumed to be."""
+    takes = np.full(30, 0.1)
+    by_dances = [
+        evalue(0.45, crowd(0.1), Judging(takes, np.arange(30) % count), 10)
+        for count in range(1, ENOUGH_DANCES + 1)
+    ]
+
+    assert sorted(by_dances, reverse=True) == by_dances
+    assert evalue(0.45, crowd(0.1), NOBODY, 10) > by_dances[0] > 10 * by_dances[-1]
+    assert pytest.approx(evalue(0.45, crowd(0.1), dances(takes), 10)) == by_dances[-1]
 
 
 @pytest.mark.parametrize("count", [0, 1, FEWEST - 1])
@@ -63,7 +99,7 @@ def test_a_crowd_without_any_spread_is_no_proof():
 
 @pytest.mark.parametrize("score", [0.0, 1.0, 1.4])
 def test_extreme_scores_stay_numbers(score):
-    assert np.isfinite(evalue(score, crowd(), crowd(count=50), 10))
+    assert np.isfinite(evalue(score, crowd(), dances(crowd(count=50)), 10))
 
 
 def test_an_expectation_is_what_it_says():

@@ -16,7 +16,7 @@ from dancematch.benchmark.render import render
 from dancematch.catalogue.records import Dance
 from dancematch.errors import UnknownDanceError
 from dancematch.index import holders as holding
-from dancematch.index.calibrate import MAX_EVALUE, evalue
+from dancematch.index.calibrate import MAX_EVALUE, Judging, evalues, tail_of
 from dancematch.index.engine import Query
 from dancematch.index.holders import holders
 from dancematch.motion import change_tempo, excerpt, mirror
@@ -123,11 +123,27 @@ def test_the_evalue_can_be_computed_from_what_the_report_gives(found, known, fol
     """From the score, the crowds and the comparisons made; the limit is where it crosses the decision."""
     for one in (found, evidence_of(known, folder / "stranger.npz")):
         chance = one.chance
-        crowd = np.array(chance.background), np.array(list(chance.peers.values())), chance.comparisons
+        peers = Judging(np.array(list(chance.peers.values())), np.array(list(chance.takes.values())))
+        scores = np.array([chance.score, chance.needed, chance.needed - 0.002])
+        evalue, enough, less = evalues(
+            scores, tail_of(np.array(chance.background)), peers, chance.comparisons
+        ).tolist()
 
         assert KNOWN * 2 == chance.comparisons
-        assert chance.evalue == pytest.approx(evalue(chance.score, *crowd), rel=0.01)
-        assert evalue(chance.needed, *crowd) <= MAX_EVALUE < evalue(chance.needed - 0.002, *crowd)
+        assert chance.evalue == pytest.approx(evalue, rel=0.01)
+        assert enough <= MAX_EVALUE < less
+
+
+def test_takes_that_did_not_judge_are_named(tmp_path):
+    """Whoever reads the evidence learns that other recordings of the dance are in the catalogue."""
+    with open_catalogue(tmp_path / "dances.db") as catalogue:
+        for dancer in range(3):
+            catalogue.add(write_dance(tmp_path / f"take{dancer}.npz", 1, dancer))
+        found = evidence_of(catalogue, write_dance(tmp_path / "clip.npz", 1, 7))
+    others = sorted({"take0", "take1", "take2"} - {found.match.dance_id})
+
+    assert tuple(others) == found.chance.not_asked
+    assert any(f"did not judge chance: {', '.join(others)}." in sentence for sentence in cautions(found))
 
 
 def test_moments_are_spread_evenly_and_belong_together(found):

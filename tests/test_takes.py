@@ -8,7 +8,7 @@ from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.index.likeness import Rarity
 from dancematch.index.shelf import pack, unpack
-from dancematch.index.takes import ONE_DANCE, are_takes, histograms
+from dancematch.index.takes import ONE_DANCE, are_takes, dances_among, histograms
 from dancematch.types import Fingerprint
 
 TAKES = 9  # of each dance
@@ -66,6 +66,15 @@ def test_a_chain_of_likeness_does_not_join_all():
     assert are_takes(alike[0], alike).sum() < 4
 
 
+def test_takes_of_one_dance_have_one_number():
+    """Two dances, three takes of each, and one that is like nobody: three numbers."""
+    alike = np.full((7, 7), 0.1)
+    alike[:3, :3] = alike[3:6, 3:6] = ONE_DANCE + 0.2
+
+    assert [0, 0, 0, 3, 3, 3, 6] == dances_among(alike).tolist()
+    assert [] == dances_among(alike[:0, :0]).tolist()
+
+
 @given(st.integers(0, 12), st.integers(0, 1000))
 def test_takes_do_not_depend_on_the_order_of_peers(count, seed):
     rng = np.random.default_rng(seed)
@@ -108,10 +117,11 @@ def test_a_stranger_is_a_stranger_to_all_takes(school, number):
 
 def test_what_a_match_is_judged_by_is_neither_itself_nor_its_takes(school):
     asked = Query(shipped().fingerprint(dance(1, dancer=20, eight_counts=4)))
-    crowd = school.crowd(asked, "1-0")
+    crowd, takes = school.crowd(asked), school.takes_of("1-0")
 
-    assert {f"2-{dancer}" for dancer in range(TAKES)} == set(crowd.peers)
-    assert 2 * TAKES == crowd.dances
+    assert {f"1-{dancer}" for dancer in range(TAKES)} == takes
+    assert {f"2-{dancer}" for dancer in range(TAKES)} == set(crowd.peers) - takes
+    assert (2 * TAKES, 2) == (crowd.dances, len(set(crowd.takes.values())))
 
 
 def test_an_engine_without_dances_has_no_takes():

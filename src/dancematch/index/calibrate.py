@@ -9,45 +9,74 @@ and about the spread.
 """
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.types import FloatArray
 
 MAX_EVALUE = 0.05  # the default decision
 FEWEST = 20  # fewer scores than this say nothing about a tail
-FEWEST_PEERS = 8  # fewer peers than this tell a middle, but no spread
-# Where the middle lies at least, as long as too few peers tell: dances of one style are more alike than
-# the background knows. One known dance would otherwise be taken for most others of its style.
+FEWEST_DANCES = 5  # fewer dances than this tell a middle, but no spread
+# Where the middle lies at least as long as nobody tells, less so with every dance that does: those of one
+# style are more alike than the background knows. One known dance would else be taken for most of its style.
 STRANGER = 0.38
+ENOUGH_DANCES = 10  # tell by themselves how alike strangers are
 WIDENING = 1.2  # real tails are heavier than a normal one; the suite open-set shows what this lets in
 _LEAST_SPREAD = 0.08  # a clip that nobody resembles at all has a narrower crowd, which says nothing
 _NORMAL = NormalDist()
 
 
-def evalue(score: float, background: FloatArray, peers: FloatArray, trials: int) -> float:
-    """How many of `trials` comparisons with unrelated dances would score at least `score`.
+class Tail(NamedTuple):
+    """The normal distribution that has a crowd's median and its 95th percentile."""
 
-    `background` and `peers` are scores of dances that are not this one. Without a background
-    there is no telling: every comparison might.
+    middle: float
+    spread: float
+
+
+class Judging(NamedTuple):
+    """What other dances of the catalogue score, and which of these are takes of one: the same number."""
+
+    scores: FloatArray
+    dances: NDArray[np.int64]
+
+
+NOBODY = Judging(np.zeros(0, np.float32), np.zeros(0, np.int64))
+
+
+def tail_of(scores: FloatArray) -> Tail | None:
+    """How a crowd's scores are spread; None if there are too few to tell."""
+    return _tail(_stretched(scores)) if len(scores) >= FEWEST else None
+
+
+def evalues(scores: FloatArray, background: Tail | None, peers: Judging, trials: int) -> FloatArray:
+    """How many of `trials` comparisons with unrelated dances would score at least as much as each score.
+
+    `background` and `peers` are dances that are not the one of the score. Without a background there
+    is no telling: every comparison might.
     """
-    return float(evalues(np.array([score]), background, peers, trials)[0])
-
-
-def evalues(scores: FloatArray, background: FloatArray, peers: FloatArray, trials: int) -> FloatArray:
-    """`evalue` of several dances, none of which is among the others."""
-    if len(background) < FEWEST:
+    if background is None:
         return np.full(len(scores), float(trials))
-    middle, spread = _tail(background)
-    if len(peers):
-        middle = max(middle, _quantile(np.sort(_stretched(peers)).tolist(), 0.5))
-    if len(peers) >= FEWEST_PEERS:
-        spread = max(spread, _tail(peers)[1])
-    else:
-        middle = max(middle, STRANGER)
+    middle, spread = background
+    if len(peers.scores):
+        middle = max(middle, float(np.median(_stretched(peers.scores))))
+    dances = len(np.unique(peers.dances))
+    middle = max(middle, STRANGER * (1 - dances / ENOUGH_DANCES))
+    if dances >= FEWEST_DANCES:
+        spread = max(spread, _spread_among(peers))
     return np.asarray(trials * _chance(_stretched(scores), middle, spread))
+
+
+def _spread_among(peers: Judging) -> float:
+    """By the 95th percentile or, among few, by the second best dance: the best may be the one in question."""
+    stretched = _stretched(peers.scores)
+    if len(stretched) >= FEWEST:
+        return _tail(stretched).spread
+    others = stretched[peers.dances != peers.dances[stretched.argmax()]]
+    share = len(others) / (len(others) + 2)  # that lie below the best of them, on the mean
+    return float(others.max() - np.median(stretched)) / _NORMAL.inv_cdf(share)
 
 
 def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:
@@ -56,25 +85,9 @@ def _chance(stretched: FloatArray, middle: float, spread: float) -> FloatArray:
     return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in deviations])
 
 
-def _tail(crowd: FloatArray) -> tuple[float, float]:
-    """Middle and spread of the normal distribution that has the crowd's median and its upper end.
-
-    The upper end is the 95th percentile; in a crowd of fewer than twenty it is the second best,
-    because the best may be another take of the dance.
-    """
-    stretched = np.sort(_stretched(crowd)).tolist()
-    count = len(stretched)
-    high = stretched[-2] if count < FEWEST else _quantile(stretched, 0.95)
-    share = (count - 1) / (count + 1) if count < FEWEST else 0.95
-    middle = _quantile(stretched, 0.5)
-    return middle, max((high - middle) / _NORMAL.inv_cdf(share), _LEAST_SPREAD)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """As `np.quantile`, which takes longer to begin than a crowd takes."""
-    below, part = divmod(share * (len(ordered) - 1), 1)
-    low, high = ordered[int(below)], ordered[min(int(below) + 1, len(ordered) - 1)]
-    return low + part * (high - low)
+def _tail(stretched: FloatArray) -> Tail:
+    middle, high = np.quantile(stretched, [0.5, 0.95]).tolist()
+    return Tail(middle, max((high - middle) / _NORMAL.inv_cdf(0.95), _LEAST_SPREAD))
 
 
 def _stretched(scores: FloatArray) -> FloatArray:

@@ -180,14 +180,17 @@ class Engine:
         looked = look_at(reading, self._library.shelf, candidates.stretches[0], chosen)
         return self._names(candidates), looked
 
-    def crowd(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Crowd:
-        """What dances other than one score against one reading of a clip: what its E-value is judged by."""
+    def crowd(self, query: Query, *, settings: Settings | None = None) -> Crowd:
+        """What other dances score against one reading of a clip: what its E-values are judged by."""
         reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        judges, shelf = self._judges(), self._library.shelf
+        return crowd(reading, self._judges(), settings or self._settings)
+
+    def takes_of(self, dance_id: str) -> frozenset[str]:
+        """The dance, and those of a crowd's peers that are takes of it: who do not judge it."""
+        shelf = self._library.shelf
         own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
-        takes = judges.peers.takes_of(shelf.stretches(shelf.wholes(own)))
-        around = crowd(reading, judges, settings or self._settings)
-        return around.without(frozenset({dance_id}).union(*takes))
+        takes = self._judges().peers.takes_of(shelf.stretches(shelf.wholes(own)))
+        return frozenset({dance_id}).union(*takes)
 
     def insight(self) -> Insight:
         """What searches go by at this moment."""

@@ -4,21 +4,21 @@ It needs the words of the shortlist and of a few peers, and nothing else of a ca
 came from, the library of this process or parts of one on other machines, makes no difference.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import TEMPI
-from dancematch.index.calibrate import evalues
+from dancematch.index.calibrate import Judging, Tail, evalues, tail_of
 from dancematch.index.hands import each
 from dancematch.index.judge import Judged, judge
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.settings import Settings
 from dancematch.index.shelf import Placed, Shelf, Stretches
-from dancematch.index.takes import are_takes, histograms
+from dancematch.index.takes import are_takes, dances_among, histograms
 from dancematch.types import Fingerprint, FloatArray, Match
 
 PEERS = 60  # dances of the catalogue that help to judge a score
@@ -63,6 +63,11 @@ class Peers:
     def _alike(self) -> FloatArray:
         return self._histograms @ self._histograms.T
 
+    @cached_property
+    def takes(self) -> dict[str, int]:
+        """The same number for takes of one dance, by name."""
+        return dict(zip(self.names, dances_among(self._alike).tolist(), strict=True))
+
     def takes_of(self, dances: Stretches) -> list[frozenset[str]]:
         """Of each dance, the peers that are takes of it."""
         if not len(self.names):
@@ -83,22 +88,30 @@ class _Found:
     evidence: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Crowd:
     """What other dances score against one reading of the clip."""
 
     background: FloatArray
     peers: dict[str, float]  # dances of the catalogue, by name
+    takes: Mapping[str, int]  # of each peer: the same number for takes of one dance
     dances: int  # how many the catalogue has
 
-    def without(self, names: Collection[str]) -> "Crowd":
-        """The same without some peers: nobody is a judge of himself, nor of another take of his dance."""
-        return replace(self, peers={name: score for name, score in self.peers.items() if name not in names})
+    @cached_property
+    def _tail(self) -> Tail | None:
+        return tail_of(self.background)
 
-    def evalues(self, scores: FloatArray, readings: int) -> FloatArray:
-        """How many dances would score as well by chance, all readings of the clip tried."""
-        peers = np.array(list(self.peers.values()))
-        return evalues(scores, self.background, peers, self.dances * readings)
+    def evalues(self, scores: FloatArray, readings: int, but: Collection[str]) -> FloatArray:
+        """How many dances would score as well by chance, all readings of the clip tried.
+
+        `but` some peers: nobody is a judge of himself, nor of another take of his dance.
+        """
+        names = [name for name in self.peers if name not in but]
+        judging = Judging(
+            np.array([self.peers[name] for name in names], np.float32),
+            np.array([self.takes[name] for name in names], np.int64),
+        )
+        return evalues(scores, self._tail, judging, self.dances * readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +164,7 @@ def _chances(
     )
     takes = judges.peers.takes_of(shelf.stretches(shelf.wholes(np.array(tracks, np.int64))))
     return [
-        float(
-            crowds[one.reading].without(own | {one.name}).evalues(np.array([one.evidence]), len(readings))[0]
-        )
+        float(crowds[one.reading].evalues(np.array([one.evidence]), len(readings), own | {one.name})[0])
         for one, own in zip(found, takes, strict=True)
     ]
 
@@ -178,7 +189,7 @@ def crowd(reading: Reading, judges: Judges, settings: Settings) -> Crowd:
     scores = dict(zip(peers.names, judged.tolist(), strict=True))
     for name in judges.but & scores.keys():
         del scores[name]  # as if it were not there
-    return Crowd(background, scores, judges.dances)
+    return Crowd(background, scores, peers.takes, judges.dances)
 
 
 def _ranked(

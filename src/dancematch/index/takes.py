@@ -46,3 +46,14 @@ def are_takes(dance: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
         joined[nearest] = True
         total += others[nearest]
     return joined
+
+
+def dances_among(alike: FloatArray) -> NDArray[np.int64]:
+    """A number for each of some takes, the same for those of one dance; they are as alike as told."""
+    dances = np.full(len(alike), -1, np.int64)
+    for take in range(len(alike)):
+        if dances[take] < 0:
+            open_ = np.flatnonzero(dances < 0)
+            own = are_takes(alike[take, open_], alike[np.ix_(open_, open_)])
+            dances[open_[own]] = dances[take] = take
+    return dances

@@ -26,6 +26,8 @@ class Chance:
     comparisons: int  # dances times ways to read the clip
     background: tuple[float, ...]  # scores of ordinary dances that the model brings along
     peers: Mapping[str, float]  # scores of other dances of the catalogue, or of some of them
+    takes: Mapping[str, int]  # of each peer: the same number for takes of one dance
+    not_asked: tuple[str, ...]  # dances that seem to be takes of the match: they do not judge it
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,10 @@ class Commonness:
 
 def chance_of(engine: Engine, asked: Query, match: Match, readings: int, max_evalue: float) -> Chance:
     """What a match's E-value is judged by; `asked` is the reading, one of so many, that it is of."""
-    crowd = engine.crowd(asked, match.dance_id)
+    crowd, takes = engine.crowd(asked), engine.takes_of(match.dance_id)
+    peers = {name: score for name, score in crowd.peers.items() if name not in takes}
     scale = np.linspace(0, 1, 1001, dtype=np.float32)
-    expected = crowd.evalues(scale, readings)
+    expected = crowd.evalues(scale, readings, takes)
     enough = scale[expected <= max_evalue]
     parts = {name: np.array(max(match.parts[name], 0.0)) for name in DEFAULT.evidence}
     return Chance(
@@ -56,7 +59,9 @@ def chance_of(engine: Engine, asked: Query, match: Match, readings: int, max_eva
         needed=float(enough[0]) if len(enough) else 1.0,
         comparisons=crowd.dances * readings,
         background=tuple(round(score, 4) for score in crowd.background.tolist()),
-        peers={name: round(score, 4) for name, score in sorted(crowd.peers.items())},
+        peers={name: round(score, 4) for name, score in sorted(peers.items())},
+        takes={name: crowd.takes[name] for name in sorted(peers)},
+        not_asked=tuple(sorted(takes - {match.dance_id})),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dancematch.index.calibrate import FEWEST_PEERS
+from dancematch.index.calibrate import FEWEST_DANCES
 from dancematch.types import Match, Span
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ HARDLY_MOVES = 12.0  # degrees between moments that do not belong together
 SAME_TEMPO = 0.03
 LITTLE = 0.5  # of the matching stretch
 LONG_SECONDS = 2.0  # a passage below this is no cut
+_NAMED = 5  # takes of the same dance, at most
 
 
 def verdict(found: "Evidence") -> str:
@@ -124,8 +125,15 @@ def _about_the_others(found: "Evidence") -> Iterator[str]:
             f"Other dances of the catalogue pass the same limit: {named}. If they are recordings of the same "
             "choreography that is to be expected; if not, the clip is no evidence for this dance alone."
         )
-    others = found.catalogue.dances - 1
-    if others < FEWEST_PEERS:
+    takes = found.chance.not_asked
+    if takes:
+        named = ", ".join(takes[:_NAMED]) + (" and others" if len(takes) > _NAMED else "")
+        yield (
+            f"Dances of the catalogue that seem to be recordings of the same choreography did not judge "
+            f"chance: {named}."
+        )
+    others = len(set(found.chance.takes.values()))
+    if others < FEWEST_DANCES:
         yield (
             f"The catalogue holds {others or 'no'} other dance{'s' if others != 1 else ''}, too few to judge "
             f"chance by. It is judged by the {len(found.chance.background)} background dances of the model "
