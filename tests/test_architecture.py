@@ -17,6 +17,7 @@ from dancematch.cli import VERBS
 ROOT = Path(dancematch.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 ROWS = (
+    {"__main__"},
     {"cli"},
     {"server"},
     {"cluster", "training", "evaluation", "benchmark"},

@@ -67,6 +67,14 @@ def test_version_is_the_packages(run):
     assert f"dancematch, version {metadata.version('dancematch')}\n" == run("--version").out
 
 
+def test_the_module_is_the_command():
+    """Where no script was installed, `python -m dancematch` does the same."""
+    command = [sys.executable, "-m", "dancematch", "--version"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert f"dancematch, version {metadata.version('dancematch')}\n" == answer.stdout
+
+
 @pytest.mark.parametrize("line", ["dance", "search", "search a b --limit 0", "--dance", "add a b --jobs two"])
 def test_wrong_usage_is_2(run, line):
     answer = run(*line.split())

@@ -103,7 +103,7 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dancematch")
+@click.version_option(package_name="dancematch", prog_name="dancematch")
 def dancematch() -> None:
     """Shazam for dance: which known dance is this clip, where in it, and how sure is that?
 
