@@ -8,6 +8,7 @@ that the kernels' inner loops run over the query, several words at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -22,6 +23,10 @@ SAME_STRETCH = 0.5  # of the shorter of two query stretches, that both must cove
 
 _TRIES = 8  # paths looked at a segment wanted: one beyond the tempo limits is passed over
 _BARRED = np.float32(-1e9)
+CHUNK = 16  # numbers that the kernels' inner loops take at once
+
+_U = np.uint64  # mixed with a signed number it would become a float, so every constant has it
+_0, _1, _2, _3, _4, _5, _6, _7 = (_U(number) for number in range(8))
 
 IntArray = NDArray[np.int64]
 
@@ -46,6 +51,18 @@ class Rules:
         costs = (self.gap_open, self.gap_extend, self.longest_gap, self.deepest_drop, self.least_score)
         if not (min(costs) >= 0 and 0 <= self.slowest <= self.fastest):
             raise InputError(f"gaps, scores and tempi must be 0 or more, slowest before fastest; got {self}")
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """What it costs to skip one word, two words, ... at once."""
+        return (self.gap_open + self.gap_extend * np.arange(self.longest_gap)).astype(np.float32)
+
+    @cached_property
+    def limits(self) -> NDArray[np.float64]:
+        """Which paths count, as numbers for the kernel."""
+        return np.array(
+            [self.deepest_drop, self.least_score, self.least_length, self.slowest, self.fastest], np.float64
+        )
 
 
 DEFAULT_RULES = Rules()
@@ -78,55 +95,78 @@ class Profile:
     """
 
     def __init__(self, query: Fingerprint, codebook: Codebook, usual: FloatArray) -> None:
+        self._length = len(query)
         words, seen = np.ascontiguousarray(query.words), query.visibility >= SEEN
         self.table = profile_table(words, seen, codebook.similarity, np.asarray(usual, dtype=np.float32))
 
     def evidence(self, reference: Fingerprint) -> FloatArray:
         """What every pair of words says for one dance, as `align.word_evidence`: [Q, R]."""
-        return np.asarray(add_evidence(self.table, reference.words, reference.visibility, SEEN).T)
+        total = np.empty((len(reference), self.table.shape[1]), np.float32)
+        add_evidence(self.table, reference.words, reference.visibility >= SEEN, 0, len(reference), 0, total)
+        return np.asarray(total[:, : self._length].T)
 
 
 @njit(cache=True, nogil=True)
 def profile_table(words, seen, similarity, usual):  # type: ignore[no-untyped-def]
-    """[channels, vocabulary, Q]: evidence of each word at each place of the query."""
+    """Evidence of each word at each place of the query: [channels * vocabulary + 1, Q], the last row 0.
+
+    With as many unseen words, which say nothing, as make the query full chunks: no loop has a slow rest.
+    """
     length, channels = words.shape
-    vocabulary = similarity.shape[1]
-    table = np.zeros((channels, vocabulary, length), np.float32)
-    shares = np.empty(length, np.float32)
-    for place in range(length):
-        shares[place] = 1 / max(1, seen[place].sum())
+    vocabulary, size = similarity.shape[1], -(-length // CHUNK) * CHUNK
+    table = np.zeros((channels * vocabulary + 1, size), np.float32)
+    shares, usually = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    rows = np.zeros(size, np.uint64)
     for channel in range(channels):
+        known = similarity[channel]
         for place in range(length):
-            if seen[place, channel]:
-                word = words[place, channel]
-                for other in range(vocabulary):
-                    beyond = similarity[channel, word, other] - usual[channel, word]
-                    table[channel, other, place] = beyond * shares[place]
+            word = words[place, channel]
+            shares[place] = seen[place, channel] / max(1, seen[place].sum())
+            rows[place], usually[place] = word, usual[channel, word]
+        for other in range(np.uint64(vocabulary)):
+            row = table[channel * vocabulary + other]
+            for place in range(size):
+                row[place] = (known[rows[place], other] - usually[place]) * shares[place]
     return table
 
 
 @njit(cache=True, nogil=True)
-def add_evidence(table, words, visibility, least):  # type: ignore[no-untyped-def]
-    """The evidence [R, Q] of a reference's words, from a query's `profile_table`."""
-    length, channels = words.shape
-    total = np.zeros((length, table.shape[2]), np.float32)
-    shown = np.empty(channels, np.int64)
-    for place in range(length):
-        row, count = total[place], 0
+def add_evidence(table, words, seen, first, end, begin, evidence):  # type: ignore[no-untyped-def]
+    """The evidence of a reference's words from `first` to `end`, a row each; how many rows.
+
+    `table` is a query's `profile_table`; as many of its columns from `begin` on are added up as `evidence`
+    has or there are. Seven channels at a time: the sum is read and written less often.
+    """
+    flat, wide, begin = table.reshape(-1), _U(table.shape[1]), _U(begin)
+    total, line = evidence.reshape(-1), _U(evidence.shape[1])
+    size, nothing = min(line, wide - begin), _U(len(table) - 1) * wide + begin
+    channels = _U(words.shape[1])
+    block, at = _U(len(table) - 1) // channels * wide, _U(0)
+    rows = np.empty(words.shape[1] + 7, np.uint64)
+    for step in range(_U(first), _U(max(first, end))):
+        count = _U(0)
         for channel in range(channels):
-            if visibility[place, channel] >= least:
-                shown[count] = channel
-                count += 1
-        for number in range(0, count - 1, 2):  # two at a time: the row is read and written half as often
-            one = table[shown[number], words[place, shown[number]]]
-            two = table[shown[number + 1], words[place, shown[number + 1]]]
-            for i in range(len(row)):
-                row[i] += one[i] + two[i]
-        if count % 2:
-            one = table[shown[count - 1], words[place, shown[count - 1]]]
-            for i in range(len(row)):
-                row[i] += one[i]
-    return total
+            if seen[step, channel]:
+                rows[count] = channel * block + _U(words[step, channel]) * wide + begin
+                count += _1
+        rows[count : count + _7] = nothing
+        if count == _1:
+            a = rows[_0]
+            for i in range(size):
+                total[at + i] = flat[a + i]
+        else:
+            a, b, c, d, e, f, g = rows[_0], rows[_1], rows[_2], rows[_3], rows[_4], rows[_5], rows[_6]
+            for i in range(size):
+                four = (flat[a + i] + flat[b + i]) + (flat[c + i] + flat[d + i])
+                total[at + i] = four + ((flat[e + i] + flat[f + i]) + flat[g + i])
+        for n in range(_7, count, _7):
+            a, b, c, d = rows[n], rows[n + _1], rows[n + _2], rows[n + _3]
+            e, f, g = rows[n + _4], rows[n + _5], rows[n + _6]
+            for i in range(size):
+                four = (flat[a + i] + flat[b + i]) + (flat[c + i] + flat[d + i])
+                total[at + i] += four + ((flat[e + i] + flat[f + i]) + flat[g + i])
+        at += line
+    return max(0, end - first)
 
 
 def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT) -> list[Segment]:
@@ -144,9 +184,7 @@ def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LI
             f"got {list(evidence.shape)} and {limit}"
         )
     beyond = np.ascontiguousarray(evidence.T, dtype=np.float32) - np.float32(rules.expected)
-    costs = (rules.gap_open + rules.gap_extend * np.arange(rules.longest_gap)).astype(np.float32)
-    counts = (rules.deepest_drop, rules.least_score, rules.least_length, rules.slowest, rules.fastest)
-    paths, lengths, scores, tempi = _segments(beyond, costs, np.array(counts, dtype=np.float64), limit)
+    paths, lengths, scores, tempi = _segments(beyond, rules.gaps, rules.limits, limit)
     ends = np.cumsum(lengths)
     found = [
         Segment(paths[end - length : end], float(score), float(tempo))

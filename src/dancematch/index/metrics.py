@@ -305,8 +305,10 @@ def combine(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> Fl
             f"got {', '.join(parts) or 'none'}"
         )
     values = np.stack([parts[name] for name in counted])  # [metrics, ...]
-    shape = (len(counted),) + (1,) * (values.ndim - 1)
-    shares = np.array(list(counted.values())).reshape(shape) * ~np.isnan(values)
+    shares = np.array(list(counted.values())).reshape(-1, *[1] * (values.ndim - 1))
+    missing = np.isnan(values)
+    if missing.any():
+        shares, values = shares * ~missing, np.where(missing, 0, values)
     total = shares.sum(axis=0)
-    mean = (shares * np.nan_to_num(values)).sum(axis=0) / np.where(total > 0, total, np.nan)
+    mean = (shares * values).sum(axis=0) / np.where(total > 0, total, np.nan)
     return np.asarray(mean, dtype=np.float32)

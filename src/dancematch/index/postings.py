@@ -267,26 +267,23 @@ def _elect(asked: _Asked, alive: NDArray[np.bool_], limit: int, scratch: _Scratc
     """Count all votes of an entry first; by place only where the total leaves a chance."""
     totals, seats = scratch.counters(len(alive))[:, : len(alive)]
     votes = int((asked.bounds[:, 1] - asked.bounds[:, 0]).sum())
-    touched = np.empty(min(len(alive), votes), dtype=np.int64)
-    count = 0
+    touched, count = np.empty(votes + 1, dtype=np.int64), 0
     for run, (first, end) in zip(asked.runs, asked.bounds, strict=True):
-        count = trigrams.count_totals(run.entries, first, end, asked.weights, alive, totals, touched, count)
-    touched = touched[:count]
-    pool = _POOL * limit
+        count = trigrams.count_totals(run.entries, first, end, asked.weights, totals, touched, count)
+    known, reached = trigrams.take_totals(totals, touched[:count], alive)
+    least = trigrams.threshold(reached, _POOL * limit)
     while True:
-        least = trigrams.threshold(totals, touched, pool)
-        chosen = np.sort(touched[totals[touched] >= least])
+        chosen = np.sort(known[reached >= least])
         seats[chosen] = np.arange(1, len(chosen) + 1)
         cast = _votes_of(asked, seats)
         seats[chosen] = 0
         scores, offsets = trigrams.best_places(*cast, len(chosen), TOLERANCE)
         order = np.lexsort((chosen, -scores))[:limit]
         # Nobody who was left out can have more votes for one place than votes at all.
-        if len(chosen) == count or (len(order) == limit and scores[order[-1]] >= least):
-            totals[touched] = 0
+        if len(chosen) == len(known) or scores[order[-1]] >= least:
             best = (scores[order] / _UNIT).astype(np.float32)
             return Votes(chosen[order], best, offsets[order])
-        pool *= _POOL
+        least = scores[order[-1]]  # what must be reached: the last of the best can only get better
 
 
 def _votes_of(asked: _Asked, seats: NDArray[np.int32]) -> tuple[IntArray, IntArray, NDArray[np.int32]]:

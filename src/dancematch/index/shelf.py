@@ -210,9 +210,13 @@ def _copy(words, seen, starts, chosen, offsets, vocabulary, to_words, to_seen): 
         ours, theirs = target[channels * first : channels * end], source[channels * starts[number] :]
         for at in range(len(ours)):
             ours[at] = min(theirs[at], most)
+        shown = to_seen[first:end]
+        shown[:] = 1  # as most are
         for byte in range(wide):
-            shown = min(8, channels - 8 * byte)
+            count = min(8, channels - 8 * byte)
+            everything = 256 - (256 >> count)
             for step in range(end - first):
                 eight = bits[wide * (starts[number] + step) + byte]
-                for bit in range(shown):
-                    to_seen[first + step, 8 * byte + bit] = (eight >> (7 - bit)) & 1
+                if eight != everything:
+                    for bit in range(count):
+                        shown[step, 8 * byte + bit] = (eight >> (7 - bit)) & 1

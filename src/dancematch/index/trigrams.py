@@ -149,32 +149,43 @@ def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_totals(entries, first, end, weights, alive, totals, touched, count):  # type: ignore[no-untyped-def]
-    """Add each vote to its entry; list the entries that got their first; how many are listed."""
+def count_totals(entries, first, end, weights, totals, touched, count):  # type: ignore[no-untyped-def]
+    """Add each vote to its entry; list the entries that got their first; how many are listed.
+
+    `touched` has room for one more: each is written down before it is known whether it is listed already,
+    since a processor that has to guess is wrong half of the time.
+    """
     for number, weight in enumerate(weights):
         for i in range(first[number], end[number]):
-            entry = entries[i]
-            if entry >= len(totals):
-                continue
-            if totals[entry] == 0:
-                if not alive[entry]:
-                    continue
+            entry = np.uint64(entries[i])
+            if entry < len(totals):
                 touched[count] = entry
-                count += 1
-            totals[entry] += weight
+                count += totals[entry] == 0
+                totals[entry] += weight
     return count
 
 
 @njit(cache=True, nogil=True)
-def threshold(totals, touched, wanted):  # type: ignore[no-untyped-def]
-    """A total that `wanted` of the touched entries reach and not many more; 0 if there are fewer."""
+def take_totals(totals, touched, alive):  # type: ignore[no-untyped-def]
+    """Those of the touched entries that are there and their totals; all totals are 0 again."""
+    values, count = np.empty(len(touched), np.int32), 0
+    for entry in touched:
+        touched[count], values[count] = entry, totals[entry]
+        count += alive[entry]
+        totals[entry] = 0
+    return touched[:count], values[:count]
+
+
+@njit(cache=True, nogil=True)
+def threshold(totals, wanted):  # type: ignore[no-untyped-def]
+    """A total that `wanted` of them reach and not many more; 0 if there are fewer."""
     bins = np.zeros(4097, np.int64)
     largest = 1
-    for entry in touched:
-        largest = max(largest, totals[entry])
+    for total in totals:
+        largest = max(largest, total)
     width = largest // 4096 + 1
-    for entry in touched:
-        bins[totals[entry] // width] += 1
+    for total in totals:
+        bins[total // width] += 1
     count = 0
     for place in range(len(bins) - 1, -1, -1):
         count += bins[place]
