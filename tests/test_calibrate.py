@@ -108,3 +108,13 @@ def test_an_expectation_is_what_it_says():
     for score in (0.35, 0.4, 0.45):
         share = float((fresh >= score).mean())
         assert 0.5 * share < evalue(score, known, NOBODY, 1) < 6 * share
+
+
+@given(st.lists(st.floats(0, 0.99), min_size=FEWEST, max_size=60))
+def test_a_tail_is_numpys_quantiles(scores):
+    stretched = -np.log1p(-np.array(scores))
+    middle, high = np.quantile(stretched, [0.5, 0.95])
+
+    assert pytest.approx((middle, max((high - middle) / 1.6448536, 0.08)), abs=1e-6) == tail_of(
+        np.array(scores)
+    )
