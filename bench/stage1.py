@@ -118,7 +118,7 @@ def build(options, pool, vocabulary) -> Columns:
     query = batch[0], np.ones(pool.shape[1])
     fresh = seconds(lambda: columns.top(*query, 1))
     plain = seconds(lambda: columns.top(*query, 1))
-    usage = columns._snapshot.usage[0]
+    usage = columns.usage().documents
     show(
         figure="build",
         entries=len(columns),
@@ -150,6 +150,17 @@ def peers(known: np.ndarray, size: int) -> dict:
     return found
 
 
+def bytes_read(columns: Columns, query: np.ndarray) -> int:
+    """What a question reads: the lists and bitmaps of its words, and the norms of its channels."""
+    cells = np.flatnonzero(query)
+    total = 4 * len(columns) * len(query)
+    for block in columns._snapshot.blocks:
+        (groups, _, ends, _), (maps, _, bits) = block.occurrences
+        total += 2 * int((ends[groups[cells + 1]] - ends[groups[cells]]).sum(dtype=np.int64))
+        total += 4 * bits.shape[1] * int((maps[cells + 1] - maps[cells]).sum(dtype=np.int64))
+    return total
+
+
 def compare(options, pool, vocabulary, columns, queries) -> None:
     """The time of a question, ours and theirs."""
     count = min(options.peer_entries, len(columns))
@@ -163,9 +174,9 @@ def compare(options, pool, vocabulary, columns, queries) -> None:
         for name, ask in others.items():
             times[name].append(seconds(lambda ask=ask, vector=vector: ask(vector)))
     median = {name: float(np.median(values)) for name, values in times.items()}
-    usage = columns._snapshot.usage[0].reshape(queries.shape[1:])
+    usage = columns.usage().documents.reshape(queries.shape[1:])
     touched = np.mean([usage[query > 0].sum() for query in queries])
-    read = 2 * touched + 4 * len(columns) * pool.shape[1]  # places, and the norms
+    read = float(np.mean([bytes_read(columns, query) for query in queries]))
     show(
         figure="question",
         entries=len(columns),
@@ -173,6 +184,7 @@ def compare(options, pool, vocabulary, columns, queries) -> None:
         columns_best_ms=round(1000 * min(times["columns"]), 2),
         words_shared_with_an_entry=round(touched / len(columns), 1),
         nanoseconds_a_shared_word=round(1e9 * median["columns"] / touched, 2),
+        bytes_read_an_entry=round(read / len(columns)),
         share_of_read_bandwidth=round(read / median["columns"] / read_bandwidth(), 2),
     )
     for name in others:
@@ -217,10 +229,18 @@ def keep(columns: Columns, query: np.ndarray) -> None:
         mapped = Columns.load(f"{parent}/cache", "bench")
         first = wall_seconds(lambda: mapped.top(query, np.ones(len(query)), 1))
     one = query[None].astype(np.uint8)
-    added = [seconds(lambda: columns.append(one)) for _ in range(64)]
-    removed = [
-        seconds(lambda row=row: columns.delete([row])) for row in columns.rows[:: len(columns) // 8].tolist()
-    ]
+
+    def ask() -> None:
+        columns.top(query, np.ones(len(query)), 1)
+
+    unchanged = [seconds(ask) for _ in range(16)]
+    added, after_adding, removed, after_removing = [], [], [], []
+    for _ in range(64):
+        added.append(seconds(lambda: columns.append(one)))
+        after_adding.append(seconds(ask))
+    for row in columns.rows[:: len(columns) // 8].tolist():
+        removed.append(seconds(lambda row=row: columns.delete([row])))
+        after_removing.append(seconds(ask))
     show(
         figure="cache and changes",
         save_seconds=round(saved, 2),
@@ -228,6 +248,9 @@ def keep(columns: Columns, query: np.ndarray) -> None:
         first_question_seconds=round(first, 2),
         append_one_ms=round(1000 * float(np.mean(added)), 2),
         delete_one_ms=round(1000 * float(np.mean(removed)), 2),
+        question_ms=round(1000 * float(np.mean(unchanged)), 2),
+        question_after_append_ms=round(1000 * float(np.mean(after_adding)), 2),
+        question_after_delete_ms=round(1000 * float(np.mean(after_removing)), 2),
     )
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from dancematch.index import blocks, columns
 from dancematch.index import folder as folder_parts
 from dancematch.index.columns import Columns
 from dancematch.index.histogram import Histograms, channels_seen, combine_channels, word_counts
+from dancematch.index.usage import usage_of_all
 
 CHANNELS, VOCABULARY = 3, 7
 WEIGHTINGS = ("cosine", "sqrt-idf")
@@ -91,6 +93,38 @@ def test_a_full_block_is_followed_by_another():
         np.testing.assert_allclose(np.sort(expected)[::-1][:200], found.scores, atol=1e-5)
 
 
+def test_common_words_are_kept_as_bitmaps_and_rare_ones_as_lists():
+    """Whatever is smaller, by group; both say the same of every entry."""
+    rng = np.random.default_rng(0)
+    shares = np.array([0.9, 0.1, 0.0626, 0.0624, 0.01, 0])
+    known = np.zeros((16_000, 1, 6), np.uint8)
+    for word, share in enumerate(shares):
+        known[rng.permutation(16_000)[: int(share * 16_000)], 0, word] = 1 + word
+    made = filled(known)
+    (groups, _, _, places), (maps, _, bits) = made._snapshot.blocks[0].occurrences
+
+    assert [1, 1, 1, 0, 0, 0] == np.diff(maps).tolist()
+    assert [0, 0, 0, 1, 1, 0] == np.diff(groups).tolist()
+    assert (3, 500) == bits.shape
+    assert 998 + 160 == len(places)
+    assert known.sum(axis=0, dtype=int).tolist() == made.word_totals().tolist()
+    query = np.ones((1, 6))
+    expected = combine_channels(Histograms(list(known)).cosines(query), np.ones(1), known.any(axis=2).T)
+    np.testing.assert_allclose(expected, made.scores(query, [1]).scores, atol=1e-6)
+    np.testing.assert_allclose(expected[:50] > 0, made.cosines(range(50), query)[0] > 0)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_largest_counts_do_not_overflow(weighting):
+    """Every word as often as can be, and one word alone: each is like itself."""
+    known = np.full((3, CHANNELS, 512), 255, np.uint8)
+    known[1, :, 1:] = 0
+    known[2, :, 1:] = 1
+    made = filled(known, weighting)
+    for row in range(3):
+        assert made.scores(known[row], SEEN).scores[row] == pytest.approx(1, abs=1e-5)
+
+
 def test_equal_scores_come_in_the_order_of_their_numbers():
     known = np.repeat(some_counts(5, 3), 20, axis=0)
     scores = filled(known).scores(known[40], SEEN).scores
@@ -137,6 +171,67 @@ def test_any_changes_leave_what_a_fresh_build_would_be(changes, weighting, seed)
     assert np.array_equal(fresh.cosines(fresh.rows, query), made.cosines(made.rows, query))
     best, fresh_best = made.top(query, SEEN, 5), fresh.top(query, SEEN, 5)
     assert made.rows[fresh_best.rows].tolist() == best.rows.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6), st.integers(0, 1000))
+@settings(deadline=None)
+def test_parts_weigh_words_as_the_whole_does_whatever_was_asked_before(steps, seed):
+    """Bit for bit, entry by entry: a part that is told what all use, after any number of changes."""
+    query = some_counts(1, seed)[0]
+    whole, part, other = (Columns(CHANNELS, VOCABULARY) for _ in range(3))
+    rows: list[int] = []
+    for number, (size, ask) in enumerate(steps):
+        added = some_counts(size, seed + number)
+        rows += whole.append(added).tolist()[size // 2 :]
+        other.append(added[: size // 2])
+        part.append(added[size // 2 :])
+        if ask > 0:
+            part.top(query, SEEN, 3)
+        if ask > 1:
+            part.weigh_among(whole.usage())
+        if ask > 2:
+            part.top(query, SEEN, 3)
+    part.weigh_among(usage_of_all([part.usage(), other.usage()]))
+
+    assert whole.scores(query, SEEN).scores[rows].tolist() == part.scores(query, SEEN).scores.tolist()
+
+
+def test_what_a_change_does_not_touch_is_taken_over():
+    """One entry more among many: most norms are the very arrays of before, and the old ones are let go."""
+    rng = np.random.default_rng(0)
+    known = rng.poisson(0.5, (4000, CHANNELS, VOCABULARY)).astype(np.uint8)
+    made = filled(known)
+    query = some_counts(1, 0)[0]
+    made.top(query, SEEN, 1)
+    before = made._snapshot.weights.norms[0]
+    taken = 0
+    for entry in known[:20]:
+        made.append(entry[None])
+        made.top(query, SEEN, 1)
+        after = made._snapshot.weights.norms[0]
+        taken += sum(one is other for one, other in zip(before.squares, after.squares, strict=True))
+        before = after
+    assert taken > 20 * CHANNELS / 2
+
+    old = weakref.ref(made._snapshot.weights.norms[-1].inverse)
+    del before, after
+    made.delete(range(1000))  # all words' rarity with it
+    assert old() is not None
+    made.top(query, SEEN, 1)
+    assert old() is None
+
+
+def test_norms_from_a_folder_are_taken_over_too(tmp_path):
+    """The first change after opening corrects what the folder holds, as any other change does."""
+    known = np.random.default_rng(0).poisson(0.5, (4000, CHANNELS, VOCABULARY)).astype(np.uint8)
+    filled(known).save(tmp_path / "cache", "1")
+    opened, query = Columns.load(tmp_path / "cache", "1"), some_counts(1, 0)[0]
+    kept = opened._snapshot.weights.norms[0].squares
+    opened.append(known[:1])
+    found = opened._snapshot.weights.norms[0].squares
+
+    assert any(one is other for one, other in zip(kept, found, strict=True))
+    assert same_answers(filled(np.concatenate([known, known[:1]])), opened, query)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -307,9 +402,12 @@ def test_another_state_is_not_loaded(stored, tmp_path):
     assert Columns.load(tmp_path / "nowhere", "7") is None
 
 
-@pytest.mark.parametrize(
-    "name", ["groups", "counts", "ends", "places", "ids", "alive", "usage", "inverse", "rarity"]
-)
+LARGEST = ["places", "bits"]
+OTHERS = ["groups", "counts", "ends", "maps", "map_counts", "ids", "alive", "usage"]
+WEIGHTS = ["squares", "inverse", "rarity"]
+
+
+@pytest.mark.parametrize("name", LARGEST + OTHERS + WEIGHTS)
 def test_a_missing_or_short_file_counts_as_no_cache(stored, name):
     path = stored[1] / f"{name}.npy"
     whole = path.read_bytes()
@@ -318,7 +416,7 @@ def test_a_missing_or_short_file_counts_as_no_cache(stored, name):
         assert Columns.load(stored[1], "7") is None
 
 
-@pytest.mark.parametrize("name", ["groups", "counts", "ends", "ids", "alive", "usage", "inverse", "rarity"])
+@pytest.mark.parametrize("name", OTHERS + WEIGHTS)
 def test_a_changed_number_counts_as_no_cache(stored, name):
     path = stored[1] / f"{name}.npy"
     changed = bytearray(path.read_bytes())
@@ -331,18 +429,23 @@ def test_a_changed_number_counts_as_no_cache(stored, name):
 def test_damaged_places_lead_nowhere_outside(stored, monkeypatch):
     """A file too large to be checked: the worst it can hold gives wrong scores, no broken memory."""
     monkeypatch.setattr(folder_parts, "LARGE", 0)  # else the damage would be found
-    path = stored[1] / "places.npy"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:128] + b"\xff" * (len(whole) - 128))
+    for name in LARGEST:
+        path = stored[1] / f"{name}.npy"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:128] + b"\xff" * (len(whole) - 128))
     loaded = Columns.load(stored[1], "7")
 
     assert 5 == len(loaded.top(some_counts(1, 0)[0], SEEN, 5).rows)
     loaded.delete([row for row in loaded.rows.tolist() if row % 2])
-    assert 0 == loaded.word_totals().sum()
+    for block in loaded._snapshot.blocks:  # every one was written anew
+        (_, _, _, places), (_, _, bits) = block.occurrences
+        assert (places < len(block)).all()
+        assert (bits < 2 ** len(block)).all()
+    assert 5 == len(loaded.top(some_counts(1, 0)[0], SEEN, 5).rows)
 
 
 @pytest.mark.parametrize(
-    "change", [{"format": 3}, {"blocks": [[1, 2]]}, {"names": []}, {"channels": "x"}, {"weighting": "magic"}]
+    "change", [{"format": 2}, {"blocks": [[1, 2]]}, {"names": []}, {"channels": "x"}, {"weighting": "magic"}]
 )
 def test_another_format_counts_as_no_cache(stored, change):
     path = stored[1] / "columns.json"

@@ -246,7 +246,7 @@ def test_damage_never_breaks_anything(kept, monkeypatch, large):
             found.search(asked(1), limit=50)
         path.write_bytes(whole)
     trusted = {f"engine-{n}.npy" for n in ("words", "seen", "keys", "starts", "occurrences", "times")}
-    expected = trusted | {"places.npy"} if large == 0 else set()
+    expected = trusted | {"places.npy", "bits.npy"} if large == 0 else set()
     assert expected == {name for name in files(folder) if name.endswith(".npy")} - checked
 
 

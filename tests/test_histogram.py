@@ -7,11 +7,13 @@ from hypothesis.extra import numpy as arrays
 from dance_samples import random_words, words
 from dancematch.errors import InputError
 from dancematch.index.histogram import (
+    RARITY_STEPS,
     SEEN,
     Histograms,
     channels_seen,
     combine_channels,
     word_counts,
+    word_rarity,
 )
 
 COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 3), st.integers(1, 7)).flatmap(
@@ -31,7 +33,7 @@ def slow_cosines(known: np.ndarray, query: np.ndarray, weighting: str) -> np.nda
         rarity = np.ones(vocabulary)
         if weighting == "sqrt-idf":
             having = np.array([(known[:, channel, word] > 0).sum() for word in range(vocabulary)])
-            rarity = 0.1 + np.log((1 + entries) / (1 + having))
+            rarity = np.round((0.1 + np.log((1 + entries) / (1 + having))) * RARITY_STEPS) / RARITY_STEPS
 
         def weigh(counts, rarity=rarity):
             damped = np.sqrt(counts.astype(float)) if weighting == "sqrt-idf" else counts.astype(float)
@@ -92,6 +94,16 @@ def test_rare_words_say_more():
     by_rarity = Histograms(known, "sqrt-idf").cosines(query)[0]
     assert by_count[0] == pytest.approx(by_count[1])
     assert by_rarity[1] > by_rarity[0]
+
+
+def test_one_entry_more_changes_the_worth_of_hardly_any_word():
+    """Rarity comes in steps; none is further from the logarithm than half of one, and none is 0."""
+    having = np.arange(100_001)
+    before, after = (word_rarity(having, entries, "sqrt-idf") for entries in (100_000, 100_001))
+
+    assert np.abs(before - (0.1 + np.log(100_001 / (1 + having)))).max() <= 0.5 / RARITY_STEPS + 1e-6
+    assert before.min() > 0
+    assert np.mean(before != after) < 0.001
 
 
 def test_unknown_weightings_are_refused():

@@ -1,10 +1,13 @@
 """Word counts of up to 16,384 entries, stored column by column and never changed once made.
 
-A column belongs to a cell, which is one word of one channel. It lists the entries that have
-the word, those that have it equally often together: a posting is then two bytes, no count
-beside it, and a query adds one number to a run of places. A column of an entry a byte would
-be read in full although seven in eight of its entries do not have the word.
+A column belongs to a cell, which is one word of one channel. It says which entries have the
+word, those that have it equally often together as a group: a query then adds one number to
+everyone in it. A group is either a list of places, two bytes each, or a bitmap of the whole block,
+a bit an entry, as Roaring bitmaps do. Each place of a list costs a step of its own, while a processor
+goes through a bitmap eight entries at a time. Where the two are equally large they take about as
+long, too, so the smaller one is taken (`_packed`).
 
+Blocks are made of lists; what walks columns when a question is asked is in `scan.py`.
 Letters: C channels, K words a channel, cells = C * K (channel by channel), N entries.
 """
 
@@ -17,32 +20,33 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dancematch.types import FloatArray
+from dancematch.index.bits import ones
 
 Array = TypeVar("Array", bound=NDArray[Any])
 
 ROWS = 1 << 14  # entries a block: their sums stay in the fast caches while a query's columns go by
-PLACES = 1 << 16  # sums are this long, so that no 16-bit place can lie outside, whatever a file holds
+WORD = 32  # bits of a word of a bitmap; place p is bit p % 32 of word p // 32
+PLACES_A_WORD = 2  # places of a list that take as much memory as a word
 
 # Plain tuples, no named ones: numba keeps the class of a named one in its cache on disk, and a later
 # version of this file without that class could not read the cache.
 
 # Who has which word how often: cell -> groups of equal count -> places in the block.
-Occurrences = tuple[
+Lists = tuple[
     NDArray[np.uint32],  # groups [cells + 1]: where each cell's groups begin
     NDArray[np.uint8],  # counts [groups]: what the group's entries share, rising within a cell
     NDArray[np.uint32],  # ends [groups + 1]: where each group's places begin
     NDArray[np.uint16],  # places, rising within a group
 ]
+# The same of groups that many entries are in.
+Bitmaps = tuple[
+    NDArray[np.uint32],  # maps [cells + 1]: where each cell's bitmaps begin
+    NDArray[np.uint8],  # counts [maps]: what the bitmap's entries share, rising within a cell
+    NDArray[np.uint32],  # bits [maps, N / 32]
+]
+Occurrences = tuple[Lists, Bitmaps]
 # Stretches: first and last step of each, and the number of words a channel.
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64], int]
-# A query's own cells.
-Asked = tuple[
-    NDArray[np.uint32],  # cells, rising
-    FloatArray,  # weights of the cells, already divided by the query's norms
-    NDArray[np.uint32],  # cuts [C + 1]: where each channel's cells begin
-    FloatArray,  # shown [C]: how much the query shows of the channel
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,13 @@ class Block:
     def living(self) -> int:
         """How many entries are not deleted."""
         return int(self.alive.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays."""
+        lists, bitmaps = self.occurrences
+        arrays: tuple[NDArray[Any], ...] = (*lists, *bitmaps, self.ids, self.alive, self.usage)
+        return sum(array.nbytes for array in arrays)
 
     def name(self, place: int) -> str:
         """What an entry is called."""
@@ -91,19 +102,22 @@ def encode_words(
 def join(first: Block, second: Block) -> Block:
     """One block of the living entries of two, which must fit into one; the order stays."""
     parts = (first, second)
-    occurrences = _join(first.occurrences, _moved(first, 0), second.occurrences, _moved(second, first.living))
+    one, other = _listed(first.occurrences), _listed(second.occurrences)
+    lists = _join(one, _moved(first, 0), other, _moved(second, first.living))
     ids = np.concatenate([part.ids[part.alive] for part in parts])
     names = [
         part.name(place)
         for part in (parts if first.names or second.names else ())
         for place in np.flatnonzero(part.alive).tolist()
     ]
-    return _fresh(occurrences, ids, names)
+    return _fresh(lists, ids, names)
 
 
-def _fresh(occurrences: Occurrences, ids: NDArray[np.int64], names: Sequence[str]) -> Block:
-    for array in occurrences:
-        frozen(array)
+def _fresh(lists: Lists, ids: NDArray[np.int64], names: Sequence[str]) -> Block:
+    occurrences: Occurrences = _packed(lists, len(ids))
+    for part in occurrences:
+        for array in part:
+            frozen(array)
     alive = frozen(np.ones(len(ids), np.bool_))
     return Block(occurrences, frozen(ids), tuple(names), alive, frozen(_usage(occurrences, alive)))
 
@@ -111,17 +125,6 @@ def _fresh(occurrences: Occurrences, ids: NDArray[np.int64], names: Sequence[str
 def compacted(block: Block) -> Block:
     """The block without the entries that were deleted."""
     return join(block, encode(np.zeros((0, block.usage.shape[1]), np.uint8), block.ids[:0], ()))
-
-
-def inverse_norms(block: Block, squares: FloatArray, powers: FloatArray, channels: int) -> FloatArray:
-    """1 / the norm of each entry's channels: [C, N]; 0 where it has no word, or is deleted.
-
-    A count's squared weight is `squares` of its cell times `powers` of the count.
-    """
-    norms = np.sqrt(_squared_norms(block.occurrences, squares, powers, channels, len(block)))
-    inverse = np.zeros(norms.shape, np.float32)
-    np.divide(1, norms, out=inverse, where=(norms > 0) & block.alive)
-    return inverse
 
 
 def counts_at(block: Block, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -219,9 +222,95 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, highest):  # type: ign
 
 
 @njit(cache=True, nogil=True)
+def _packed(lists, entries):  # type: ignore[no-untyped-def]
+    """Turn every group whose list would be larger than a bitmap into one."""
+    groups, counts, ends, places = lists
+    words = (entries + WORD - 1) // WORD
+    sizes = ends[1:] - ends[:-1]
+    common = sizes > PLACES_A_WORD * words
+    few, many = np.count_nonzero(~common), np.count_nonzero(common)
+    rare_groups, rare_counts = np.zeros(len(groups), np.uint32), np.zeros(few, np.uint8)
+    rare_ends, rare_places = np.zeros(few + 1, np.uint32), np.zeros(sizes[~common].sum(), np.uint16)
+    maps, map_counts = np.zeros(len(groups), np.uint32), np.zeros(many, np.uint8)
+    bits = np.zeros((many, words), np.uint32)
+    rare = made = 0
+    for cell in range(len(groups) - 1):
+        for group in range(groups[cell], groups[cell + 1]):
+            own = places[ends[group] : ends[group + 1]]
+            if common[group]:
+                for place in own:
+                    bits[made, place // WORD] |= np.uint32(1) << np.uint32(place % WORD)
+                map_counts[made] = counts[group]
+                made += 1
+            else:
+                rare_ends[rare + 1] = rare_ends[rare] + len(own)
+                rare_places[rare_ends[rare] : rare_ends[rare + 1]] = own
+                rare_counts[rare] = counts[group]
+                rare += 1
+        rare_groups[cell + 1], maps[cell + 1] = rare, made
+    return (rare_groups, rare_counts, rare_ends, rare_places), (maps, map_counts, bits)
+
+
+@njit(cache=True, nogil=True)
+def _listed(occurrences):  # type: ignore[no-untyped-def]
+    """Undo `_packed`: all groups as lists, in the order of their counts again."""
+    (rare_groups, rare_counts, rare_ends, rare_places), (maps, map_counts, bits) = occurrences
+    made = len(rare_counts) + len(map_counts)
+    groups, counts = np.zeros(len(maps), np.uint32), np.zeros(made, np.uint8)
+    ends, size = np.zeros(made + 1, np.uint32), len(rare_places)
+    for number in range(len(bits)):
+        size += _common(bits[number], bits[number])
+    places = np.zeros(size, np.uint16)
+    group = size = 0
+    for cell in range(len(groups) - 1):
+        rare, common = rare_groups[cell], maps[cell]
+        while rare < rare_groups[cell + 1] or common < maps[cell + 1]:
+            ours = rare_counts[rare] if rare < rare_groups[cell + 1] else 256
+            theirs = map_counts[common] if common < maps[cell + 1] else 256
+            if ours < theirs:
+                own = rare_places[rare_ends[rare] : rare_ends[rare + 1]]
+                places[size : size + len(own)] = own
+                size += len(own)
+                rare += 1
+            else:
+                size = _unpack(bits[common], places, size)
+                common += 1
+            counts[group] = min(ours, theirs)
+            group += 1
+            ends[group] = size
+        groups[cell + 1] = group
+    return groups, counts, ends, places
+
+
+@njit(cache=True, nogil=True)
+def _unpack(bits, places, size):  # type: ignore[no-untyped-def]
+    """Write a bitmap's places behind the first `size`; returns how many there are then."""
+    for word in range(len(bits)):
+        left = np.uint64(bits[word])
+        while left:
+            lowest = left & (~left + np.uint64(1))
+            places[size] = WORD * word + ones(lowest - np.uint64(1))
+            left &= left - np.uint64(1)
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _common(bits, others):  # type: ignore[no-untyped-def]
+    """How many places two bitmaps have in common."""
+    found = 0
+    for word in range(len(bits)):
+        found += ones(np.uint64(bits[word] & others[word]))
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _usage(occurrences, alive):  # type: ignore[no-untyped-def]
-    groups, counts, ends, places = occurrences
+    (groups, counts, ends, places), (maps, map_counts, bits) = occurrences
     usage = np.zeros((2, len(groups) - 1), np.int64)
+    living_bits = np.zeros(bits.shape[1], np.uint32)
+    for place in np.flatnonzero(alive):
+        living_bits[place // WORD] |= np.uint32(1) << np.uint32(place % WORD)
     for cell in range(usage.shape[1]):
         for group in range(groups[cell], groups[cell + 1]):
             living = 0
@@ -229,6 +318,10 @@ def _usage(occurrences, alive):  # type: ignore[no-untyped-def]
                 living += places[at] < len(alive) and alive[places[at]]
             usage[0, cell] += living
             usage[1, cell] += living * counts[group]
+        for number in range(maps[cell], maps[cell + 1]):
+            living = _common(bits[number], living_bits)
+            usage[0, cell] += living
+            usage[1, cell] += living * map_counts[number]
     return usage
 
 
@@ -271,119 +364,14 @@ def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _squared_norms(occurrences, squares, powers, channels, entries):  # type: ignore[no-untyped-def]
-    vocabulary = len(squares) // channels
-    result = np.zeros((channels, entries), np.float32)
-    sums = np.zeros(PLACES, np.float32)
-    for channel in range(channels):
-        sums[:entries] = 0
-        for cell in range(channel * vocabulary, (channel + 1) * vocabulary):
-            add_column(occurrences, cell, squares[cell], powers, sums)
-        result[channel] = sums[:entries]
-    return result
-
-
-@njit(cache=True, nogil=True)
-def add_column(occurrences, cell, weight, values, sums):  # type: ignore[no-untyped-def]
-    """Add a cell's weight times the value of the count to every entry that has the cell."""
-    groups, counts, ends, places = occurrences
-    for group in range(groups[cell], groups[cell + 1]):
-        share = weight * values[counts[group]]
-        # Unsigned, since numba would ask of every signed place whether it counts from the end. Four at a
-        # time, since no place comes twice in a group, which the compiler cannot know.
-        at, end, four = np.uint64(ends[group]), np.uint64(ends[group + 1]), np.uint64(4)
-        while at + four <= end:
-            first, second = places[at], places[at + np.uint64(1)]
-            third, fourth = places[at + np.uint64(2)], places[at + np.uint64(3)]
-            one, two, three, last = sums[first], sums[second], sums[third], sums[fourth]
-            sums[first], sums[second] = one + share, two + share
-            sums[third], sums[fourth] = three + share, last + share
-            at += four
-        while at < end:
-            sums[places[at]] += share
-            at += np.uint64(1)
-
-
-@njit(cache=True, nogil=True)
-def score(known, asked, values, sums):  # type: ignore[no-untyped-def]
-    """One score an entry: `combine_channels` of its cosines with the query.
-
-    `known`: occurrences, inverse norms, and whether the block is complete, that is, every living
-    entry shows every channel: then there is nothing to be shared out.
-    """
-    occurrences, inverse, complete = known
-    entries = inverse.shape[1]
-    cells, weights, cuts, shares = asked
-    total, whole = np.zeros(entries, np.float32), np.float32(0)
-    shared = np.zeros(0 if complete else entries, np.float32)
-    for channel in range(len(shares)):
-        shown = shares[channel]
-        if shown == 0:
-            continue
-        whole += shown
-        sums[:entries] = 0
-        for at in range(cuts[channel], cuts[channel + 1]):
-            add_column(occurrences, cells[at], weights[at], values, sums)
-        for entry in range(entries):
-            total[entry] += shown * min(sums[entry] * inverse[channel, entry], np.float32(1))
-        for entry in range(len(shared)):
-            shared[entry] += shown if inverse[channel, entry] > 0 else np.float32(0)
-    whole = max(whole, np.float32(1e-9))
-    if complete:
-        return total / whole
-    for entry in range(entries):
-        mean = total[entry] / max(shared[entry], np.float32(1e-9))
-        total[entry] = mean * np.sqrt(shared[entry] / whole)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def search(known, asked, values, sums, entries, best):  # type: ignore[no-untyped-def]
-    """Let a block's entries (alive, ids) in among the best (scores, ids) for a query."""
-    alive, ids = entries
-    _keep_best(score(known, asked, values, sums), alive, ids, *best)
-
-
-@njit(cache=True, nogil=True)
-def _keep_best(scores, alive, ids, best_scores, best_ids):  # type: ignore[no-untyped-def]
-    """Let living entries replace the worst of the best: a heap, lowest score, then highest id, on top."""
-    for start in range(0, len(scores), 64):
-        some = scores[start : start + 64]
-        worst, better = best_scores[0], np.int32(0)
-        for entry in range(len(some)):  # counted first, many at once: hardly any stretch has one
-            better += np.int32(some[entry] > worst)
-        if better == 0:
-            continue
-        for entry in range(start, start + len(some)):
-            # Ids only rise, so an equal score never replaces.
-            if scores[entry] > best_scores[0] and alive[entry]:
-                _replace_worst(best_scores, best_ids, scores[entry], ids[entry])
-
-
-@njit(cache=True, nogil=True)
-def _replace_worst(scores, ids, score, number):  # type: ignore[no-untyped-def]
-    at, child = 0, 1
-    while child < len(ids):
-        if child + 1 < len(ids) and _is_worse(scores, ids, child + 1, child):
-            child += 1
-        if score < scores[child] or (score == scores[child] and number > ids[child]):
-            break
-        scores[at], ids[at] = scores[child], ids[child]
-        at, child = child, 2 * child + 1
-    scores[at], ids[at] = score, number
-
-
-@njit(cache=True, nogil=True)
-def _is_worse(scores, ids, one, other):  # type: ignore[no-untyped-def]
-    return scores[one] < scores[other] or (scores[one] == scores[other] and ids[one] > ids[other])
-
-
-@njit(cache=True, nogil=True)
 def _counts_at(occurrences, place, cells):  # type: ignore[no-untyped-def]
-    """Halve each group of each cell until the place is found."""
-    groups, counts, ends, places = occurrences
+    """Ask each bitmap of each cell, and halve each list until the place is found."""
+    (groups, counts, ends, places), (maps, map_counts, bits) = occurrences
     result = np.zeros(len(cells), np.uint8)
     for at in range(len(cells)):
+        for number in range(maps[cells[at]], maps[cells[at] + 1]):
+            if (bits[number, place // WORD] >> (place % WORD)) & 1:
+                result[at] = map_counts[number]
         for group in range(groups[cells[at]], groups[cells[at] + 1]):
             low, high = np.int64(ends[group]), np.int64(ends[group + 1])
             stop = high

@@ -5,17 +5,15 @@ Entries stand in immutable blocks (`blocks.py`). Whoever reads works on one snap
 of blocks; whoever writes puts another in its place. Small blocks at the end are joined as they
 come, each with one of about its size, so that adding an entry costs little however it comes.
 
-A word's rarity, and with it every norm, depends on all entries. Both are made anew, from
-nothing, by the first question after any change: the answer is always that of a store freshly
-built of the living entries. That costs as much as a handful of questions; adding costs none of it.
+A word's rarity, and with it every norm, depends on all entries. The first question after a change
+sees to both, by correcting what the last one went by (`norms.py`): the answer is always that of a
+store freshly built of the living entries, to the last bit. Adding costs none of it.
 Where these entries are only some of many (`weigh_among`), what all of them use decides instead.
 """
 
 import threading
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,17 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index import blocks as block_parts
-from dancematch.index.blocks import PLACES, ROWS, Asked, Block, frozen
-from dancematch.index.columns_folder import Contents, Weights, load_folder, save_folder
+from dancematch.index.blocks import ROWS, Block, frozen
+from dancematch.index.columns_folder import Contents, load_folder, save_folder
 from dancematch.index.hands import each
-from dancematch.index.histogram import (
-    DEFAULT_WEIGHTING,
-    Weighting,
-    checked_weighting,
-    damped,
-    word_counts,
-    word_rarity,
-)
+from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting, checked_weighting, word_counts
+from dancematch.index.norms import Weights
+from dancematch.index.scan import PLACES, Asked, score, search
+from dancematch.index.snapshot import Snapshot
 from dancematch.index.usage import Usage
 from dancematch.types import Fingerprint, FloatArray
 
@@ -46,66 +40,6 @@ class Top(NamedTuple):
 
     rows: NDArray[np.int64]
     scores: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class _Snapshot:
-    """What a reader sees: nothing in it changes any more."""
-
-    blocks: tuple[Block, ...]
-    channels: int
-    cells: int
-    weighting: Weighting
-    stored: Weights | None = None  # the weights, if they come from a file
-    among: Usage | None = None  # the usage that decides, if these are only some of all entries
-
-    @cached_property
-    def entries(self) -> int:
-        return sum(block.living for block in self.blocks)
-
-    @cached_property
-    def usage(self) -> Usage:
-        """How these entries use words."""
-        documents, totals = sum((one.usage for one in self.blocks), np.zeros((2, self.cells), np.int64))
-        return Usage(self.entries, documents, totals)
-
-    @cached_property
-    def weights(self) -> Weights:
-        if self.stored is not None:
-            return self.stored
-        usage = self.among or self.usage
-        rarity = word_rarity(usage.documents, usage.entries, self.weighting)
-        powers = self.values**2
-        inverse = [
-            frozen(block_parts.inverse_norms(block, rarity**2, powers, self.channels))
-            for block in self.blocks
-        ]
-        return Weights(frozen(rarity), tuple(inverse))
-
-    @cached_property
-    def complete(self) -> tuple[bool, ...]:
-        """Whether all living entries of a block show all channels."""
-        norms = zip(self.weights.inverse, self.blocks, strict=True)
-        return tuple(bool((inverse.min(axis=0) > 0)[block.alive].all()) for inverse, block in norms)
-
-    def parts(self) -> Iterator[tuple[Block, FloatArray, bool]]:
-        """Each block with its norms, and whether it is complete."""
-        return zip(self.blocks, self.weights.inverse, self.complete, strict=True)
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """What each count is worth: [256]."""
-        return frozen(damped(np.arange(256), self.weighting))
-
-    def asked(self, query: NDArray[Any], seen: FloatArray) -> Asked:
-        """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
-        rarity = self.weights.rarity.reshape(query.shape)
-        weights = damped(query, self.weighting) * rarity
-        norms = np.linalg.norm(weights, axis=1, keepdims=True)
-        weights = (weights * rarity / np.maximum(norms, 1e-9)).ravel()
-        cells = np.flatnonzero(weights).astype(np.uint32)
-        cuts = np.searchsorted(cells, np.arange(self.channels + 1) * query.shape[1]).astype(np.uint32)
-        return cells, weights[cells].astype(np.float32), cuts, seen
 
 
 class Columns:
@@ -127,8 +61,12 @@ class Columns:
         self._next_id = 0
         self._snapshot = self._showing(())
 
-    def _showing(self, blocks: tuple[Block, ...], stored: Weights | None = None) -> _Snapshot:
-        return _Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
+    def _showing(self, blocks: tuple[Block, ...], stored: Weights | None = None) -> Snapshot:
+        return Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
+
+    def _show(self, blocks: Sequence[Block]) -> None:
+        """Let readers see these blocks from now on."""
+        self._snapshot = replace(self._showing(tuple(blocks)), earlier=self._snapshot.latest)
 
     def __len__(self) -> int:
         return self._snapshot.entries
@@ -147,13 +85,7 @@ class Columns:
     @property
     def nbytes(self) -> int:
         """Memory of all arrays, those that questions need included; names not."""
-        snapshot = self._snapshot
-        arrays: Iterable[NDArray[Any]] = (
-            array
-            for block, inverse in zip(snapshot.blocks, snapshot.weights.inverse, strict=True)
-            for array in (*block.occurrences, block.ids, block.alive, block.usage, inverse)
-        )
-        return sum(array.nbytes for array in arrays)
+        return sum(block.nbytes + norms.nbytes for block, norms in self._snapshot.parts())
 
     def word_totals(self) -> NDArray[np.int64]:
         """How often each word comes in all entries together, those elsewhere too: [channels, words]."""
@@ -172,7 +104,8 @@ class Columns:
     def weigh_among(self, usage: Usage) -> None:
         """Weigh words as they are rare among all entries, of which these are some; until the next change."""
         with self._writing:
-            self._snapshot = replace(self._snapshot, stored=None, among=usage)
+            snapshot = self._snapshot
+            self._snapshot = replace(snapshot, stored=None, among=usage, earlier=snapshot.latest)
 
     def append(self, counts: NDArray[np.uint8], names: Sequence[str] | None = None) -> NDArray[np.int64]:
         """Add entries [n, channels, words]; returns the numbers by which they are known from now on.
@@ -196,7 +129,7 @@ class Columns:
                 part = slice(first, first + ROWS)
                 _push(blocks, block_parts.encode(flat[part], ids[part].copy(), called[part]))
             self._next_id += len(counts)
-            self._snapshot = self._showing(tuple(blocks))
+            self._show(blocks)
         return ids
 
     def append_words(
@@ -215,7 +148,7 @@ class Columns:
                 bounds = (firsts[part], lasts[part], self.vocabulary)
                 _push(blocks, block_parts.encode_words(words, seen, bounds, ids[part].copy()))
             self._next_id += len(firsts)
-            self._snapshot = self._showing(tuple(blocks))
+            self._show(blocks)
         return ids
 
     def append_fingerprints(
@@ -238,12 +171,12 @@ class Columns:
             snapshot = self._snapshot
             doomed: dict[int, list[int]] = {}
             for row in set(rows):
-                number, place = _find(snapshot, row)
+                number, place = snapshot.find(row)
                 doomed.setdefault(number, []).append(place)
             blocks: list[Block] = []
             for number, block in enumerate(snapshot.blocks):
                 _push(blocks, _thinned(block, doomed[number]) if number in doomed else block)
-            self._snapshot = self._showing(tuple(blocks))
+            self._show(blocks)
 
     def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> Top:
         """The entries nearest to a query's counts [channels, words]: exactly, over all of them.
@@ -269,16 +202,16 @@ class Columns:
         snapshot = self._snapshot
         asked = [self._asked(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)]
         parts = [
-            ((block.occurrences, inverse, complete), (_open(block, among), block.ids))
-            for block, inverse, complete in snapshot.parts()
+            ((block.occurrences, norms.inverse, norms.complete), (_open(block, among), block.ids))
+            for block, norms in snapshot.parts()
         ]
         kept = min(size, max(1, snapshot.entries))
 
         def top(one: Asked) -> Top:
             best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
-            sums = np.zeros(PLACES, np.float32)
+            sums = np.zeros(PLACES, np.int32)
             for known, open_to in parts:
-                block_parts.search(known, one, snapshot.values, sums, open_to, best)
+                search(known, one, snapshot.values, sums, open_to, best)
             return _sorted(best[1], best[0])
 
         return each(top, asked)
@@ -287,11 +220,11 @@ class Columns:
         """The score of every entry, in the order of their numbers."""
         snapshot = self._snapshot
         asked = self._asked(snapshot, query, seen)
-        sums = np.zeros(PLACES, np.float32)
+        sums = np.zeros(PLACES, np.int32)
         ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        for block, inverse, complete in snapshot.parts():
-            known = (block.occurrences, inverse, complete)
-            found = block_parts.score(known, asked, snapshot.values, sums)
+        for block, norms in snapshot.parts():
+            known = (block.occurrences, norms.inverse, norms.complete)
+            found = score(known, asked, snapshot.values, sums)
             ids.append(block.ids[block.alive])
             scores.append(found[block.alive])
         return Top(np.concatenate(ids), np.concatenate(scores))
@@ -299,22 +232,22 @@ class Columns:
     def cosines(self, rows: Iterable[int], query: ArrayLike) -> FloatArray:
         """The cosine of a query's counts with chosen entries', by channel: [channels, rows]."""
         snapshot = self._snapshot
-        cells, weights, cuts, _ = self._asked(snapshot, query, np.ones(self.channels))
-        found = [_find(snapshot, row) for row in rows]
+        cells, weights, cuts, _, units = self._asked(snapshot, query, np.ones(self.channels))
+        found = [snapshot.find(row) for row in rows]
         result = np.zeros((self.channels, len(found)), np.float32)
         for column, (number, place) in enumerate(found):
             counts = block_parts.counts_at(snapshot.blocks[number], place, cells)
             shares = np.concatenate([[0], np.cumsum(weights * snapshot.values[counts], dtype=float)])
-            inverse = snapshot.weights.inverse[number][:, place]
+            inverse = units * snapshot.weights.norms[number].inverse[:, place]
             result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
         return result
 
     def names(self, rows: Iterable[int]) -> list[str]:
         """What the entries are called."""
         snapshot = self._snapshot
-        return [snapshot.blocks[number].name(place) for number, place in (_find(snapshot, r) for r in rows)]
+        return [snapshot.blocks[number].name(place) for number, place in (snapshot.find(r) for r in rows)]
 
-    def _asked(self, snapshot: _Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
+    def _asked(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
         counts, shown = np.asarray(query), np.asarray(seen, np.float32)
         if counts.shape != (self.channels, self.vocabulary) or shown.shape != (self.channels,):
             raise InputError(
@@ -373,17 +306,6 @@ def _push(blocks: list[Block], block: Block) -> None:
 def _thinned(block: Block, places: list[int]) -> Block:
     block = block.without(np.array(places))
     return block_parts.compacted(block) if block.living < (1 - DEAD_SHARE) * len(block) else block
-
-
-def _find(snapshot: _Snapshot, row: int) -> tuple[int, int]:
-    """The number of the block that an entry is in, and its place there."""
-    number = bisect_right(snapshot.blocks, row, key=lambda block: int(block.ids[0])) - 1
-    if number >= 0:
-        block = snapshot.blocks[number]
-        place = int(np.searchsorted(block.ids, row))
-        if place < len(block) and block.ids[place] == row and block.alive[place]:
-            return number, place
-    raise InputError(f"there is no entry {row}; it was never added, or was removed")
 
 
 def _open(block: Block, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

@@ -1,19 +1,19 @@
 """Columns in a folder (`folder.py`): what is written of them, and how it is read back.
 
-The largest file, `places.npy`, is not checked on opening if it is large; the kernels let no number in it lead
-outside an array.
+The largest files, `places.npy` and `bits.npy`, are not checked on opening if they are large; the kernels let
+no number in them lead outside an array.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.blocks import Block
+from dancematch.index.blocks import WORD, Block, Occurrences
 from dancematch.index.folder import (
     DAMAGE,
     cut,
@@ -24,30 +24,30 @@ from dancematch.index.folder import (
     write_json,
     write_parts,
 )
+from dancematch.index.norms import Norms, Weights
 from dancematch.types import FloatArray
 
-FORMAT = 2
+FORMAT = 3
 ABOUT = "columns.json"
-UNCHECKED = "places"
+LISTS = ("groups", "counts", "ends", "places")  # of blocks, in their order there
+BITMAPS = ("maps", "map_counts", "bits")
+UNCHECKED = ("places", "bits")
 KEPT = ("channels", "vocabulary", "weighting", "model_id", "stamp", "next_id")
 _KINDS: Mapping[str, Any] = {
     "groups": np.uint32,
     "counts": np.uint8,
     "ends": np.uint32,
     "places": np.uint16,
+    "maps": np.uint32,
+    "map_counts": np.uint8,
+    "bits": np.uint32,
     "ids": np.int64,
     "alive": np.bool_,
     "usage": np.int64,
+    "squares": np.int64,
     "inverse": np.float32,
     "rarity": np.float32,
 }
-
-
-class Weights(NamedTuple):
-    """What depends on all entries together."""
-
-    rarity: FloatArray  # [cells]
-    inverse: tuple[FloatArray, ...]  # a block: [C, N] 1 / the norm
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ def load_folder(folder: Path, stamp: str) -> Contents | None:
 
 def write_columns(folder: Path, contents: Contents) -> None:
     """Write the files into a folder that is there."""
-    blocks = contents.blocks
+    blocks, norms = contents.blocks, contents.weights.norms
+    lists, bitmaps = zip(*(block.occurrences for block in blocks), strict=True) if blocks else ((), ())
     arrays: dict[str, Sequence[NDArray[Any]]] = {
-        "groups": [block.occurrences[0] for block in blocks],
-        "counts": [block.occurrences[1] for block in blocks],
-        "ends": [block.occurrences[2] for block in blocks],
-        "places": [block.occurrences[3] for block in blocks],
+        **{name: [one[place] for one in lists] for place, name in enumerate(LISTS)},
+        **{name: [one[place] for one in bitmaps] for place, name in enumerate(BITMAPS)},
         "ids": [block.ids for block in blocks],
         "alive": [block.alive for block in blocks],
         "usage": [block.usage for block in blocks],
-        "inverse": contents.weights.inverse,
+        "squares": [channel for one in norms for channel in one.squares],
+        "inverse": [one.inverse for one in norms],
         "rarity": [contents.weights.rarity],
     }
     checks = {
@@ -93,7 +93,10 @@ def write_columns(folder: Path, contents: Contents) -> None:
     about = {
         "format": FORMAT,
         **contents.about,
-        "blocks": [[len(block), block.occurrences[1].size, block.occurrences[3].size] for block in blocks],
+        "blocks": [
+            [len(block), len(rare[1]), len(rare[3]), len(common[1])]
+            for block, rare, common in zip(blocks, lists, bitmaps, strict=True)
+        ],
         "checks": checks,
         "names": [len(block.names) for block in blocks],
     }
@@ -103,27 +106,32 @@ def write_columns(folder: Path, contents: Contents) -> None:
 
 def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     channels, cells, blocks = about["channels"], about["channels"] * about["vocabulary"], about["blocks"]
-    entries, groups, places = np.array(blocks, dtype=np.int64).reshape(-1, 3).T
+    entries, groups, places, maps = np.array(blocks, dtype=np.int64).reshape(-1, 4).T
     each = np.ones(len(blocks), dtype=np.int64)
+    words = -(-entries // WORD)
 
     def parts(name: str, sizes: Any) -> list[NDArray[Any]]:
         path = folder / f"{name}.npy"
-        trusted = name == UNCHECKED and is_large(path)
+        trusted = name in UNCHECKED and is_large(path)
         return cut(mapped(path, _KINDS[name], None if trusted else about["checks"][name]), sizes)
 
-    occurrences = zip(
-        parts("groups", (cells + 1) * each),
-        parts("counts", groups),
-        parts("ends", groups + 1),
-        parts("places", places),
-        strict=True,
-    )
+    lists = map(parts, LISTS, ((cells + 1) * each, groups, groups + 1, places))
+    starts, shared, bits = map(parts, BITMAPS, ((cells + 1) * each, maps, maps * words))
+    bits = [part.reshape(shape) for part, shape in zip(bits, zip(maps, words, strict=True), strict=True)]
+    occurrences = list(zip(zip(*lists, strict=True), zip(starts, shared, bits, strict=True), strict=True))
     names = _read_names(folder, about["names"], entries.tolist())
     usage = [part.reshape(2, cells) for part in parts("usage", 2 * cells * each)]
     made = map(Block, occurrences, parts("ids", entries), names, parts("alive", entries), usage)
-    inverse = parts("inverse", channels * entries)
-    weights = Weights(parts("rarity", [cells])[0], tuple(part.reshape(channels, -1) for part in inverse))
+    squares, inverse = (
+        [part.reshape(channels, -1) for part in parts(name, channels * entries)]
+        for name in ("squares", "inverse")
+    )
+    weights = Weights(parts("rarity", [cells])[0], tuple(map(_norms, occurrences, squares, inverse)))
     return Contents({key: about[key] for key in KEPT}, tuple(made), weights)
+
+
+def _norms(occurrences: Occurrences, squares: NDArray[np.int64], inverse: FloatArray) -> Norms:
+    return Norms(occurrences, tuple(squares), inverse, bool((inverse > 0).all()))
 
 
 def _read_names(folder: Path, sizes: Sequence[int], entries: Sequence[int]) -> list[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from dancematch.types import Fingerprint, FloatArray
 
 Weighting = Literal["cosine", "sqrt-idf"]
 DEFAULT_WEIGHTING: Weighting = "sqrt-idf"
+RARITY_STEPS = 64  # a word's rarity is a whole number of these to 1
 SEEN = 0.4  # a word below this visibility is a guess of the pose estimator and is not counted
 
 
@@ -41,11 +42,16 @@ def damped(counts: NDArray[Any], weighting: Weighting) -> FloatArray:
 
 
 def word_rarity(documents: NDArray[Any], entries: int, weighting: Weighting) -> FloatArray:
-    """What a word is worth that `documents` of the entries have."""
+    """What a word is worth that `documents` of the entries have.
+
+    In steps, far smaller than any search could tell: an entry more or less then changes the worth of
+    hardly any word, and norms that depend on it can be kept (`norms.py`).
+    """
     if weighting == "cosine":
         return np.ones(documents.shape, dtype=np.float32)
     # The constant keeps a word that every entry has from vanishing altogether.
-    return np.asarray(0.1 + np.log((1 + entries) / (1 + documents)), dtype=np.float32)
+    rarity = 0.1 + np.log((1 + entries) / (1 + documents))
+    return np.asarray(np.rint(RARITY_STEPS * rarity) / RARITY_STEPS, dtype=np.float32)
 
 
 class Histograms:
