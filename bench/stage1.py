@@ -25,11 +25,13 @@ from importlib.util import find_spec
 import numpy as np
 from numba import njit
 
+from dancematch.index import hands
 from dancematch.index.blocks import ROWS
 from dancematch.index.columns import Columns
 from dancematch.index.histogram import damped
 from dancematch.model.tokeniser import load_background, load_model
 
+hands.MOST = 1  # as the peers
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
 STEPS = 100
 # What a question costs depends on how many words it shares with an entry. In two stretches of 100 steps of

@@ -321,6 +321,22 @@ def test_several_queries_get_their_own_answers():
         assert alone.scores.tolist() == found.scores.tolist()
 
 
+@pytest.mark.parametrize("many", [2, 3, 8])
+def test_several_hands_find_the_same(monkeypatch, many):
+    """However blocks are shared out: the same entries, equal ones by their number, and the same scores."""
+    monkeypatch.setattr("dancematch.index.columns.ROWS", 4)
+    counts = some_counts(70, 0)
+    counts[60:] = counts[:10]  # equals, which stand in different blocks
+    made, queries = filled(counts), list(some_counts(2, 1))
+    monkeypatch.setattr("dancematch.index.hands.count", lambda: 1)
+    expected = made.top_of_each(queries, [SEEN] * 2, 25)
+    monkeypatch.setattr("dancematch.index.hands.count", lambda: many)
+    for asked in (queries, queries[:1]):
+        for alone, found in zip(expected, made.top_of_each(asked, [SEEN] * len(asked), 25), strict=False):
+            assert alone.rows.tolist() == found.rows.tolist()
+            assert alone.scores.tolist() == found.scores.tolist()
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

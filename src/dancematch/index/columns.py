@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index import blocks as block_parts
+from dancematch.index import hands
 from dancematch.index.blocks import ROWS, Block, frozen
 from dancematch.index.columns_folder import Contents, load_folder, save_folder
-from dancematch.index.hands import each
 from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting, checked_weighting, word_counts
 from dancematch.index.norms import Weights
 from dancematch.index.scan import PLACES, Asked, score, search
@@ -32,6 +32,7 @@ from dancematch.index.snapshot import Snapshot
 from dancematch.index.usage import Usage
 from dancematch.types import Fingerprint, FloatArray
 
+BLOCKS_A_HAND = 4  # fewer are not worth another's while
 DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
 
 
@@ -206,15 +207,18 @@ class Columns:
             for block, norms in snapshot.parts()
         ]
         kept = min(size, max(1, snapshot.entries))
+        shares = max(1, min(hands.count() // max(1, len(asked)), len(parts) // BLOCKS_A_HAND))
 
-        def top(one: Asked) -> Top:
+        def top(task: tuple[Asked, int]) -> Top:
+            one, share = task
             best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
             sums = np.zeros(PLACES, np.int32)
-            for known, open_to in parts:
+            for known, open_to in parts[share::shares]:
                 search(known, one, snapshot.values, sums, open_to, best)
-            return _sorted(best[1], best[0])
+            return Top(best[1], best[0])
 
-        return each(top, asked)
+        found = hands.each(top, [(one, share) for one in asked for share in range(shares)])
+        return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:
         """The score of every entry, in the order of their numbers."""
@@ -316,7 +320,9 @@ def _open(block: Block, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     return frozen(block.alive & reached & among[np.where(reached, block.ids, 0)])
 
 
-def _sorted(ids: NDArray[np.int64], scores: FloatArray) -> Top:
+def _best(tops: Sequence[Top], size: int) -> Top:
+    """The best of what several hands found, of whom none has found an entry that another has."""
+    ids, scores = np.concatenate([top.rows for top in tops]), np.concatenate([top.scores for top in tops])
     kept = ids >= 0
-    order = np.lexsort((ids[kept], -scores[kept]))
+    order = np.lexsort((ids[kept], -scores[kept]))[:size]
     return Top(ids[kept][order], scores[kept][order])

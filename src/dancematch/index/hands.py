@@ -1,4 +1,7 @@
-"""Several hands: the readings of a clip are looked at side by side; the kernels let other threads run."""
+"""Several hands: the readings of a clip, and parts of a large catalogue, are looked at side by side.
+
+The kernels let other threads run.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,9 +15,14 @@ B = TypeVar("B")
 MOST = 8  # threads
 
 
+def count() -> int:
+    """How many hands there are."""
+    return min(MOST, os.cpu_count() or 1)
+
+
 @cache
 def _hands() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(MOST, os.cpu_count() or 1), thread_name_prefix="dancematch")
+    return ThreadPoolExecutor(count(), thread_name_prefix="dancematch")
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
@@ -26,7 +34,7 @@ def each(work: Callable[[A], B], things: Sequence[A]) -> list[B]:
 
     The work itself must not call this: with all hands waiting nobody would be left to do it.
     """
-    if len(things) < 2 or (os.cpu_count() or 1) < 2:
+    if len(things) < 2 or count() < 2:
         return [work(thing) for thing in things]
     others = [_hands().submit(work, thing) for thing in things[1:]]
     return [work(things[0]), *(other.result() for other in others)]
