@@ -153,13 +153,13 @@ def peers(known: np.ndarray, size: int) -> dict:
 
 
 def bytes_read(columns: Columns, query: np.ndarray) -> int:
-    """What a question reads: the lists and bitmaps of its words, and the norms of its channels."""
+    """What a question reads: the lists and dense columns of its words, and the norms of its channels."""
     cells = np.flatnonzero(query)
     total = 4 * len(columns) * len(query)
     for block in columns._snapshot.blocks:
-        (groups, _, ends, _), (maps, _, bits) = block.occurrences
+        (groups, _, ends, _), (rows, nibbles) = block.occurrences
         total += 2 * int((ends[groups[cells + 1]] - ends[groups[cells]]).sum(dtype=np.int64))
-        total += 4 * bits.shape[1] * int((maps[cells + 1] - maps[cells]).sum(dtype=np.int64))
+        total += nibbles.shape[1] * int((rows[cells] >= 0).sum())
     return total
 
 

@@ -36,8 +36,8 @@ def slow_cosines(known: np.ndarray, query: np.ndarray, weighting: str) -> np.nda
             rarity = np.round((0.1 + np.log((1 + entries) / (1 + having))) * RARITY_STEPS) / RARITY_STEPS
 
         def weigh(counts, rarity=rarity):
-            damped = np.sqrt(counts.astype(float)) if weighting == "sqrt-idf" else counts.astype(float)
-            return rarity * damped
+            quarters = np.minimum(np.round(4 * np.sqrt(counts.astype(float))), 15)
+            return rarity * (quarters / 4 if weighting == "sqrt-idf" else counts.astype(float))
 
         for entry in range(entries):
             one, other = weigh(known[entry, channel]), weigh(query[channel])

@@ -45,7 +45,7 @@ def _masks(query, vocabulary):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def ones(bits):  # type: ignore[no-untyped-def]
+def _ones(bits):  # type: ignore[no-untyped-def]
     """How many of 64 bits are set."""
     bits -= (bits >> _1) & _PAIRS
     bits = (bits & _FOURS) + ((bits >> _U(2)) & _FOURS)
@@ -77,7 +77,7 @@ def _subsequence(masks, flat, offsets):  # type: ignore[no-untyped-def]
                 added = partial + carries[place]
                 carries[place] = _U(partial < column) | _U(added < partial)
                 column = added | (column - agreed)
-            total += ones(~column)  # places beyond the query's end agree with nothing and stay 1
+            total += _ones(~column)  # places beyond the query's end agree with nothing and stay 1
         found[candidate] = np.int64(total)
     return found
 

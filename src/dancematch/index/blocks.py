@@ -1,11 +1,11 @@
 """Word counts of up to 16,384 entries, stored column by column and never changed once made.
 
-A column belongs to a cell, which is one word of one channel. It says which entries have the
-word, those that have it equally often together as a group: a query then adds one number to
-everyone in it. A group is either a list of places, two bytes each, or a bitmap of the whole block,
-a bit an entry, as Roaring bitmaps do. Each place of a list costs a step of its own, while a processor
-goes through a bitmap eight entries at a time. Where the two are equally large they take about as
-long, too, so the smaller one is taken (`_packed`).
+A column belongs to a cell, which is one word of one channel. It says what the word's count in each
+entry is worth, as a whole number (`histogram.codes_of`): a code. The column of a rare word lists
+the entries that have it, two bytes each, those with the same code together as a group. That of
+a common word is dense: four bits for every entry, whether it has the word or not. Each place of a list costs
+a step of its own, while a processor goes through dense columns many entries at a time; from about one entry
+in eight on, that is faster (`_packed`).
 
 Blocks are made of lists; what walks columns when a question is asked is in `scan.py`.
 Letters: C channels, K words a channel, cells = C * K (channel by channel), N entries.
@@ -20,31 +20,29 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dancematch.index.bits import ones
-
 Array = TypeVar("Array", bound=NDArray[Any])
 
 ROWS = 1 << 14  # entries a block: their sums stay in the fast caches while a query's columns go by
-WORD = 32  # bits of a word of a bitmap; place p is bit p % 32 of word p // 32
-PLACES_A_WORD = 2  # places of a list that take as much memory as a word
+COMMON = 8  # a word that one entry in so many has, or more, gets a dense column
+HIGHEST = 15  # code that four bits hold
 
 # Plain tuples, no named ones: numba keeps the class of a named one in its cache on disk, and a later
 # version of this file without that class could not read the cache.
 
-# Who has which word how often: cell -> groups of equal count -> places in the block.
+# Who has which word, and with what code: cell -> groups of equal code -> places in the block.
 Lists = tuple[
     NDArray[np.uint32],  # groups [cells + 1]: where each cell's groups begin
-    NDArray[np.uint8],  # counts [groups]: what the group's entries share, rising within a cell
+    NDArray[np.uint8],  # codes [groups]: what the group's entries share, rising within a cell
     NDArray[np.uint32],  # ends [groups + 1]: where each group's places begin
     NDArray[np.uint16],  # places, rising within a group
 ]
-# The same of groups that many entries are in.
-Bitmaps = tuple[
-    NDArray[np.uint32],  # maps [cells + 1]: where each cell's bitmaps begin
-    NDArray[np.uint8],  # counts [maps]: what the bitmap's entries share, rising within a cell
-    NDArray[np.uint32],  # bits [maps, N / 32]
+# The codes of all entries for common words: the lower four bits of a byte are those of an entry in the
+# first half of the block, the upper ones those of the entry as far into the second half.
+Dense = tuple[
+    NDArray[np.int32],  # rows [cells]: the cell's row, -1 if it has none
+    NDArray[np.uint8],  # nibbles [rows, half]
 ]
-Occurrences = tuple[Lists, Bitmaps]
+Occurrences = tuple[Lists, Dense]
 # Stretches: first and last step of each, and the number of words a channel.
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
@@ -57,7 +55,7 @@ class Block:
     ids: NDArray[np.int64]  # [N] rising
     names: tuple[str, ...]  # the numbers, if there are none
     alive: NDArray[np.bool_]  # [N]
-    usage: NDArray[np.int64]  # [2, cells] how many living entries have the cell, and how often in all
+    usage: NDArray[np.int64]  # [3, cells] how many living entries have the cell; sum of codes, and of squares
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -70,8 +68,8 @@ class Block:
     @property
     def nbytes(self) -> int:
         """Memory of all arrays."""
-        lists, bitmaps = self.occurrences
-        arrays: tuple[NDArray[Any], ...] = (*lists, *bitmaps, self.ids, self.alive, self.usage)
+        lists, dense = self.occurrences
+        arrays: tuple[NDArray[Any], ...] = (*lists, *dense, self.ids, self.alive, self.usage)
         return sum(array.nbytes for array in arrays)
 
     def name(self, place: int) -> str:
@@ -80,29 +78,35 @@ class Block:
 
     def without(self, places: NDArray[np.intp]) -> "Block":
         """The same block with these entries deleted: marked only."""
-        alive = self.alive.copy()
-        alive[places] = False
-        frozen(alive)
-        return replace(self, alive=alive, usage=frozen(_usage(self.occurrences, alive)))
+        alive, usage, cells = self.alive.copy(), self.usage.copy(), np.arange(self.usage.shape[1])
+        for place in places[alive[places]].tolist():
+            codes = codes_at(self, place, cells.astype(np.uint32)).astype(np.int64)
+            usage -= np.stack([codes > 0, codes, codes**2])
+            alive[place] = False
+        return replace(self, alive=frozen(alive), usage=frozen(usage))
 
 
-def encode(counts: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[str]) -> Block:
-    """Make a block of counts [N, cells], at most `ROWS` of them."""
-    return _fresh(_encode(counts, int(counts.max(initial=0))), ids, names)
+def encode(codes: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[str]) -> Block:
+    """Make a block of codes [N, cells], at most `ROWS` of them."""
+    return _fresh(_encode(codes, int(codes.max(initial=0))), ids, names)
 
 
 def encode_words(
-    words: NDArray[Any], seen: NDArray[np.uint8], bounds: Bounds, ids: NDArray[np.int64]
+    words: NDArray[Any],
+    seen: NDArray[np.uint8],
+    bounds: Bounds,
+    ids: NDArray[np.int64],
+    codes: NDArray[np.uint8],
 ) -> Block:
-    """The same of stretches of words, without writing out their counts first."""
-    highest = min(255, int((bounds[1] - bounds[0] + 1).max(initial=0)))
-    return _fresh(_encode_words(words, seen, *bounds, highest), ids, ())
+    """The same of stretches of words, whose counts have these codes [256]."""
+    most = min(255, int((bounds[1] - bounds[0] + 1).max(initial=0)))
+    return _fresh(_encode_words(words, seen, *bounds, codes[: most + 1]), ids, ())
 
 
 def join(first: Block, second: Block) -> Block:
     """One block of the living entries of two, which must fit into one; the order stays."""
     parts = (first, second)
-    one, other = _listed(first.occurrences), _listed(second.occurrences)
+    one, other = (_listed(part.occurrences, len(part)) for part in parts)
     lists = _join(one, _moved(first, 0), other, _moved(second, first.living))
     ids = np.concatenate([part.ids[part.alive] for part in parts])
     names = [
@@ -114,12 +118,12 @@ def join(first: Block, second: Block) -> Block:
 
 
 def _fresh(lists: Lists, ids: NDArray[np.int64], names: Sequence[str]) -> Block:
+    usage = frozen(_usage(lists))
     occurrences: Occurrences = _packed(lists, len(ids))
     for part in occurrences:
         for array in part:
             frozen(array)
-    alive = frozen(np.ones(len(ids), np.bool_))
-    return Block(occurrences, frozen(ids), tuple(names), alive, frozen(_usage(occurrences, alive)))
+    return Block(occurrences, frozen(ids), tuple(names), frozen(np.ones(len(ids), np.bool_)), usage)
 
 
 def compacted(block: Block) -> Block:
@@ -127,10 +131,10 @@ def compacted(block: Block) -> Block:
     return join(block, encode(np.zeros((0, block.usage.shape[1]), np.uint8), block.ids[:0], ()))
 
 
-def counts_at(block: Block, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """How often one entry has each of the cells."""
-    counts: NDArray[np.uint8] = _counts_at(block.occurrences, place, cells)
-    return counts
+def codes_at(block: Block, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The codes that one entry has in the cells."""
+    codes: NDArray[np.uint8] = _codes_at(block.occurrences, place, cells)
+    return codes
 
 
 def frozen(array: Array) -> Array:
@@ -145,39 +149,39 @@ def _moved(block: Block, start: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _encode(counts, highest):  # type: ignore[no-untyped-def]
-    """Sort all that is not 0 by cell, count and entry: counted first, then put in place."""
-    entries, cells = counts.shape
+def _encode(codes, highest):  # type: ignore[no-untyped-def]
+    """Sort all that is not 0 by cell, code and entry: counted first, then put in place."""
+    entries, cells = codes.shape
     sizes = np.zeros((cells, highest + 1), np.uint32)
     for entry in range(entries):
         for cell in range(cells):
-            if counts[entry, cell] > 0:
-                sizes[cell, counts[entry, cell]] += 1
+            if codes[entry, cell] > 0:
+                sizes[cell, codes[entry, cell]] += 1
     groups, shared, ends = _open_groups(sizes)
     places = np.zeros(ends[-1], np.uint16)
     for entry in range(entries):
         for cell in range(cells):
-            count = counts[entry, cell]
-            if count > 0:
-                places[sizes[cell, count]] = entry
-                sizes[cell, count] += 1
+            code = codes[entry, cell]
+            if code > 0:
+                places[sizes[cell, code]] = entry
+                sizes[cell, code] += 1
     return groups, shared, ends, places
 
 
 @njit(cache=True, nogil=True)
 def _open_groups(sizes):  # type: ignore[no-untyped-def]
-    """Groups for so many places [cells, counts]; `sizes` then says where each group's next place goes."""
+    """Groups for so many places [cells, codes]; `sizes` then says where each group's next place goes."""
     cells, highest = sizes.shape[0], sizes.shape[1] - 1
     made = np.count_nonzero(sizes)
     groups, shared = np.zeros(cells + 1, np.uint32), np.zeros(made, np.uint8)
     ends = np.zeros(made + 1, np.uint32)
     group = 0
     for cell in range(cells):
-        for count in range(1, highest + 1):
-            size = sizes[cell, count]
+        for code in range(1, highest + 1):
+            size = sizes[cell, code]
             if size > 0:
-                sizes[cell, count] = ends[group]  # from here on: where the next place goes
-                shared[group] = count
+                sizes[cell, code] = ends[group]  # from here on: where the next place goes
+                shared[group] = code
                 ends[group + 1] = ends[group] + size
                 group += 1
         groups[cell + 1] = group
@@ -185,11 +189,11 @@ def _open_groups(sizes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _encode_words(words, seen, firsts, lasts, vocabulary, highest):  # type: ignore[no-untyped-def]
+def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignore[no-untyped-def]
     """Count each stretch's words and note them; the noted ones are then put in place group by group."""
-    channels = words.shape[1]
-    sizes = np.zeros((channels * vocabulary, highest + 1), np.uint32)
-    noted = np.empty(channels * (lasts - firsts + 1).sum(), np.uint32)  # 256 * cell + count
+    channels, most = words.shape[1], len(codes) - 1
+    sizes = np.zeros((channels * vocabulary, np.int64(codes[most]) + 1), np.uint32)
+    noted = np.empty(channels * (lasts - firsts + 1).sum(), np.uint32)  # 256 * cell + code
     ends_noted = np.empty(len(firsts), np.int64)
     counts, met, size = np.zeros(vocabulary, np.int64), np.empty(vocabulary, np.int64), 0
     for entry in range(len(firsts)):
@@ -203,9 +207,9 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, highest):  # type: ign
                         kinds += 1
                     counts[word] += 1
             for number in range(kinds):
-                cell, count = channel * vocabulary + met[number], min(counts[met[number]], highest)
-                sizes[cell, count] += 1
-                noted[size] = 256 * cell + count
+                cell, code = channel * vocabulary + met[number], codes[min(counts[met[number]], most)]
+                sizes[cell, code] += 1
+                noted[size] = 256 * cell + code
                 size += 1
                 counts[met[number]] = 0
         ends_noted[entry] = size
@@ -214,132 +218,133 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, highest):  # type: ign
     at = 0
     for entry in range(len(firsts)):
         while at < ends_noted[entry]:
-            cell, count = noted[at] >> 8, noted[at] & 255
-            places[sizes[cell, count]] = entry
-            sizes[cell, count] += 1
+            cell, code = noted[at] >> 8, noted[at] & 255
+            places[sizes[cell, code]] = entry
+            sizes[cell, code] += 1
             at += 1
     return groups, shared, ends, places
 
 
 @njit(cache=True, nogil=True)
 def _packed(lists, entries):  # type: ignore[no-untyped-def]
-    """Turn every group whose list would be larger than a bitmap into one."""
-    groups, counts, ends, places = lists
-    words = (entries + WORD - 1) // WORD
-    sizes = ends[1:] - ends[:-1]
-    common = sizes > PLACES_A_WORD * words
-    few, many = np.count_nonzero(~common), np.count_nonzero(common)
-    rare_groups, rare_counts = np.zeros(len(groups), np.uint32), np.zeros(few, np.uint8)
-    rare_ends, rare_places = np.zeros(few + 1, np.uint32), np.zeros(sizes[~common].sum(), np.uint16)
-    maps, map_counts = np.zeros(len(groups), np.uint32), np.zeros(many, np.uint8)
-    bits = np.zeros((many, words), np.uint32)
-    rare = made = 0
-    for cell in range(len(groups) - 1):
+    """Turn the groups of every common word into a dense column."""
+    groups, codes, ends, places = lists
+    half = (entries + 1) // 2
+    rows, common = np.full(len(groups) - 1, -1, np.int32), 0
+    few = size = 0
+    for cell in range(len(rows)):
+        first, last = groups[cell], groups[cell + 1]
+        held = ends[last] - ends[first]
+        if COMMON * held >= entries and held > 0 and codes[last - 1] <= HIGHEST:
+            rows[cell] = common
+            common += 1
+        else:
+            few += last - first
+            size += held
+    rare_groups, rare_codes = np.zeros(len(groups), np.uint32), np.zeros(few, np.uint8)
+    rare_ends, rare_places = np.zeros(few + 1, np.uint32), np.zeros(size, np.uint16)
+    nibbles = np.zeros((common, half), np.uint8)
+    rare = 0  # groups
+    for cell in range(len(rows)):
         for group in range(groups[cell], groups[cell + 1]):
             own = places[ends[group] : ends[group + 1]]
-            if common[group]:
-                for place in own:
-                    bits[made, place // WORD] |= np.uint32(1) << np.uint32(place % WORD)
-                map_counts[made] = counts[group]
-                made += 1
+            if rows[cell] >= 0:
+                _write_codes(nibbles[rows[cell]], own, codes[group])
             else:
                 rare_ends[rare + 1] = rare_ends[rare] + len(own)
                 rare_places[rare_ends[rare] : rare_ends[rare + 1]] = own
-                rare_counts[rare] = counts[group]
+                rare_codes[rare] = codes[group]
                 rare += 1
-        rare_groups[cell + 1], maps[cell + 1] = rare, made
-    return (rare_groups, rare_counts, rare_ends, rare_places), (maps, map_counts, bits)
+        rare_groups[cell + 1] = rare
+    return (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles)
 
 
 @njit(cache=True, nogil=True)
-def _listed(occurrences):  # type: ignore[no-untyped-def]
-    """Undo `_packed`: all groups as lists, in the order of their counts again."""
-    (rare_groups, rare_counts, rare_ends, rare_places), (maps, map_counts, bits) = occurrences
-    made = len(rare_counts) + len(map_counts)
-    groups, counts = np.zeros(len(maps), np.uint32), np.zeros(made, np.uint8)
-    ends, size = np.zeros(made + 1, np.uint32), len(rare_places)
-    for number in range(len(bits)):
-        size += _common(bits[number], bits[number])
-    places = np.zeros(size, np.uint16)
-    group = size = 0
-    for cell in range(len(groups) - 1):
-        rare, common = rare_groups[cell], maps[cell]
-        while rare < rare_groups[cell + 1] or common < maps[cell + 1]:
-            ours = rare_counts[rare] if rare < rare_groups[cell + 1] else 256
-            theirs = map_counts[common] if common < maps[cell + 1] else 256
-            if ours < theirs:
-                own = rare_places[rare_ends[rare] : rare_ends[rare + 1]]
-                places[size : size + len(own)] = own
-                size += len(own)
-                rare += 1
-            else:
-                size = _unpack(bits[common], places, size)
-                common += 1
-            counts[group] = min(ours, theirs)
+def _write_codes(nibbles, places, code):  # type: ignore[no-untyped-def]
+    half = len(nibbles)
+    for place in places:
+        if place < half:
+            nibbles[place] |= code
+        else:
+            nibbles[place - half] |= code << 4
+
+
+@njit(cache=True, nogil=True)
+def _listed(occurrences, entries):  # type: ignore[no-untyped-def]
+    """Undo `_packed`: all groups as lists."""
+    (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles) = occurrences
+    sizes = np.zeros((len(rows), HIGHEST + 1), np.uint32)
+    for cell in range(len(rows)):
+        if rows[cell] >= 0:
+            for entry in range(entries):
+                sizes[cell, _code_of(nibbles[rows[cell]], entry)] += 1
+    made = len(rare_codes) + np.count_nonzero(sizes[:, 1:])
+    size = len(rare_places) + sizes[:, 1:].sum()
+    groups, codes = np.zeros(len(rows) + 1, np.uint32), np.zeros(made, np.uint8)
+    ends, places = np.zeros(made + 1, np.uint32), np.zeros(size, np.uint16)
+    group = 0
+    for cell in range(len(rows)):
+        for rare in range(rare_groups[cell], rare_groups[cell + 1]):
+            own = rare_places[rare_ends[rare] : rare_ends[rare + 1]]
+            codes[group], ends[group + 1] = rare_codes[rare], ends[group] + len(own)
+            places[ends[group] : ends[group + 1]] = own
             group += 1
-            ends[group] = size
+        if rows[cell] >= 0:
+            group = _list_codes(nibbles[rows[cell]], entries, sizes[cell], codes, ends, places, group)
         groups[cell + 1] = group
-    return groups, counts, ends, places
+    return groups, codes, ends, places
 
 
 @njit(cache=True, nogil=True)
-def _unpack(bits, places, size):  # type: ignore[no-untyped-def]
-    """Write a bitmap's places behind the first `size`; returns how many there are then."""
-    for word in range(len(bits)):
-        left = np.uint64(bits[word])
-        while left:
-            lowest = left & (~left + np.uint64(1))
-            places[size] = WORD * word + ones(lowest - np.uint64(1))
-            left &= left - np.uint64(1)
-            size += 1
-    return size
+def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: ignore[no-untyped-def]
+    """Write a dense column's groups behind the first so many; returns how many there are then."""
+    for code in range(1, len(sizes)):
+        if sizes[code] > 0:
+            codes[group], ends[group + 1] = code, ends[group] + sizes[code]
+            sizes[code] = ends[group]  # from here on: where the next place goes
+            group += 1
+    for entry in range(entries):
+        code = _code_of(nibbles, entry)
+        if code > 0:
+            places[sizes[code]] = entry
+            sizes[code] += 1
+    return group
 
 
 @njit(cache=True, nogil=True)
-def _common(bits, others):  # type: ignore[no-untyped-def]
-    """How many places two bitmaps have in common."""
-    found = 0
-    for word in range(len(bits)):
-        found += ones(np.uint64(bits[word] & others[word]))
-    return found
+def _code_of(nibbles, place):  # type: ignore[no-untyped-def]
+    half = len(nibbles)
+    return np.int64(nibbles[place]) & 15 if place < half else np.int64(nibbles[place - half]) >> 4
 
 
 @njit(cache=True, nogil=True)
-def _usage(occurrences, alive):  # type: ignore[no-untyped-def]
-    (groups, counts, ends, places), (maps, map_counts, bits) = occurrences
-    usage = np.zeros((2, len(groups) - 1), np.int64)
-    living_bits = np.zeros(bits.shape[1], np.uint32)
-    for place in np.flatnonzero(alive):
-        living_bits[place // WORD] |= np.uint32(1) << np.uint32(place % WORD)
+def _usage(lists):  # type: ignore[no-untyped-def]
+    groups, codes, ends, _ = lists
+    usage = np.zeros((3, len(groups) - 1), np.int64)
     for cell in range(usage.shape[1]):
         for group in range(groups[cell], groups[cell + 1]):
-            living = 0
-            for at in range(ends[group], ends[group + 1]):
-                living += places[at] < len(alive) and alive[places[at]]
-            usage[0, cell] += living
-            usage[1, cell] += living * counts[group]
-        for number in range(maps[cell], maps[cell + 1]):
-            living = _common(bits[number], living_bits)
-            usage[0, cell] += living
-            usage[1, cell] += living * map_counts[number]
+            size, code = np.int64(ends[group + 1] - ends[group]), np.int64(codes[group])
+            usage[0, cell] += size
+            usage[1, cell] += size * code
+            usage[2, cell] += size * code * code
     return usage
 
 
 @njit(cache=True, nogil=True)
 def _join(first, first_moved, second, second_moved):  # type: ignore[no-untyped-def]
     """Walk both blocks' groups side by side: places only rise, so nothing needs sorting."""
-    groups1, counts1, ends1, places1 = first
-    groups2, counts2, ends2, places2 = second
+    groups1, codes1, ends1, places1 = first
+    groups2, codes2, ends2, places2 = second
     groups = np.zeros(len(groups1), np.uint32)
-    counts = np.zeros(len(counts1) + len(counts2), np.uint8)
-    ends = np.zeros(len(counts) + 1, np.uint32)
+    codes = np.zeros(len(codes1) + len(codes2), np.uint8)
+    ends = np.zeros(len(codes) + 1, np.uint32)
     places = np.zeros(len(places1) + len(places2), np.uint16)
     made = size = 0
     for cell in range(len(groups) - 1):
         one, other = groups1[cell], groups2[cell]
         while one < groups1[cell + 1] or other < groups2[cell + 1]:
-            left = counts1[one] if one < groups1[cell + 1] else 256
-            right = counts2[other] if other < groups2[cell + 1] else 256
+            left = codes1[one] if one < groups1[cell + 1] else 256
+            right = codes2[other] if other < groups2[cell + 1] else 256
             if left <= right:
                 size = _move(places1, ends1[one], ends1[one + 1], first_moved, places, size)
                 one += 1
@@ -347,11 +352,11 @@ def _join(first, first_moved, second, second_moved):  # type: ignore[no-untyped-
                 size = _move(places2, ends2[other], ends2[other + 1], second_moved, places, size)
                 other += 1
             if size > ends[made]:
-                counts[made] = min(left, right)
+                codes[made] = min(left, right)
                 made += 1
                 ends[made] = size
         groups[cell + 1] = made
-    return groups, counts[:made].copy(), ends[: made + 1].copy(), places[:size].copy()
+    return groups, codes[:made].copy(), ends[: made + 1].copy(), places[:size].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -364,14 +369,13 @@ def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _counts_at(occurrences, place, cells):  # type: ignore[no-untyped-def]
-    """Ask each bitmap of each cell, and halve each list until the place is found."""
-    (groups, counts, ends, places), (maps, map_counts, bits) = occurrences
+def _codes_at(occurrences, place, cells):  # type: ignore[no-untyped-def]
+    """Look at the place of each dense column, and halve each list until it is found."""
+    (groups, codes, ends, places), (rows, nibbles) = occurrences
     result = np.zeros(len(cells), np.uint8)
     for at in range(len(cells)):
-        for number in range(maps[cells[at]], maps[cells[at] + 1]):
-            if (bits[number, place // WORD] >> (place % WORD)) & 1:
-                result[at] = map_counts[number]
+        if rows[cells[at]] >= 0:
+            result[at] = _code_of(nibbles[rows[cells[at]]], place)
         for group in range(groups[cells[at]], groups[cells[at] + 1]):
             low, high = np.int64(ends[group]), np.int64(ends[group + 1])
             stop = high
@@ -382,6 +386,6 @@ def _counts_at(occurrences, place, cells):  # type: ignore[no-untyped-def]
                 else:
                     high = middle
             if low < stop and places[low] == place:
-                result[at] = counts[group]
+                result[at] = codes[group]
                 break
     return result

@@ -25,7 +25,13 @@ from dancematch.index import blocks as block_parts
 from dancematch.index import hands
 from dancematch.index.blocks import ROWS, Block, frozen
 from dancematch.index.columns_folder import Contents, load_folder, save_folder
-from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting, checked_weighting, word_counts
+from dancematch.index.histogram import (
+    DEFAULT_WEIGHTING,
+    Weighting,
+    checked_weighting,
+    codes_of,
+    word_counts,
+)
 from dancematch.index.norms import Weights
 from dancematch.index.scan import PLACES, Asked, score, search
 from dancematch.index.snapshot import Snapshot
@@ -89,7 +95,10 @@ class Columns:
         return sum(block.nbytes + norms.nbytes for block, norms in self._snapshot.parts())
 
     def word_totals(self) -> NDArray[np.int64]:
-        """How often each word comes in all entries together, those elsewhere too: [channels, words]."""
+        """About how often each word comes in all entries together, those elsewhere too: [channels, words].
+
+        In units of its own; what comes more often in an entry than a histogram counts, counts no more here.
+        """
         snapshot = self._snapshot
         usage = snapshot.among or snapshot.usage
         return np.asarray(usage.totals.reshape(self.channels, self.vocabulary))
@@ -121,7 +130,7 @@ class Columns:
             )
         if names is not None and len(names) != len(counts):
             raise InputError(f"{len(counts)} entries need a name each, got {len(names)}")
-        flat = np.ascontiguousarray(counts).reshape(len(counts), self.channels * self.vocabulary)
+        flat = codes_of(self.weighting)[counts].reshape(len(counts), self.channels * self.vocabulary)
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(counts))
             called = () if names is None else names
@@ -143,11 +152,11 @@ class Columns:
         """Add stretches of words [steps, channels], seen by a bit a channel, from first to last step each."""
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(firsts))
-            blocks = list(self._snapshot.blocks)
+            blocks, codes = list(self._snapshot.blocks), codes_of(self.weighting)
             for first in range(0, len(firsts), ROWS):
                 part = slice(first, first + ROWS)
                 bounds = (firsts[part], lasts[part], self.vocabulary)
-                _push(blocks, block_parts.encode_words(words, seen, bounds, ids[part].copy()))
+                _push(blocks, block_parts.encode_words(words, seen, bounds, ids[part].copy(), codes))
             self._next_id += len(firsts)
             self._show(blocks)
         return ids
@@ -214,7 +223,7 @@ class Columns:
             best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
             sums = np.zeros(PLACES, np.int32)
             for known, open_to in parts[share::shares]:
-                search(known, one, snapshot.values, sums, open_to, best)
+                search(known, one, sums, open_to, best)
             return Top(best[1], best[0])
 
         found = hands.each(top, [(one, share) for one in asked for share in range(shares)])
@@ -228,7 +237,7 @@ class Columns:
         ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
         for block, norms in snapshot.parts():
             known = (block.occurrences, norms.inverse, norms.complete)
-            found = score(known, asked, snapshot.values, sums)
+            found = score(known, asked, sums)
             ids.append(block.ids[block.alive])
             scores.append(found[block.alive])
         return Top(np.concatenate(ids), np.concatenate(scores))
@@ -240,8 +249,8 @@ class Columns:
         found = [snapshot.find(row) for row in rows]
         result = np.zeros((self.channels, len(found)), np.float32)
         for column, (number, place) in enumerate(found):
-            counts = block_parts.counts_at(snapshot.blocks[number], place, cells)
-            shares = np.concatenate([[0], np.cumsum(weights * snapshot.values[counts], dtype=float)])
+            codes = block_parts.codes_at(snapshot.blocks[number], place, cells)
+            shares = np.concatenate([[0], np.cumsum(weights.astype(np.float64) * codes)])
             inverse = units * snapshot.weights.norms[number].inverse[:, place]
             result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
         return result

@@ -1,7 +1,7 @@
 """Columns in a folder (`folder.py`): what is written of them, and how it is read back.
 
-The largest files, `places.npy` and `bits.npy`, are not checked on opening if they are large; the kernels let
-no number in them lead outside an array.
+The largest files, `places.npy` and `nibbles.npy`, are not checked on opening if they are large; the kernels
+let no number in them lead outside an array.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.blocks import WORD, Block, Occurrences
+from dancematch.index.blocks import Block, Occurrences
 from dancematch.index.folder import (
     DAMAGE,
     cut,
@@ -27,20 +27,19 @@ from dancematch.index.folder import (
 from dancematch.index.norms import Norms, Weights
 from dancematch.types import FloatArray
 
-FORMAT = 3
+FORMAT = 4
 ABOUT = "columns.json"
-LISTS = ("groups", "counts", "ends", "places")  # of blocks, in their order there
-BITMAPS = ("maps", "map_counts", "bits")
-UNCHECKED = ("places", "bits")
+LISTS = ("groups", "codes", "ends", "places")  # of blocks, in their order there
+DENSE = ("rows", "nibbles")
+UNCHECKED = ("places", "nibbles")
 KEPT = ("channels", "vocabulary", "weighting", "model_id", "stamp", "next_id")
 _KINDS: Mapping[str, Any] = {
     "groups": np.uint32,
-    "counts": np.uint8,
+    "codes": np.uint8,
     "ends": np.uint32,
     "places": np.uint16,
-    "maps": np.uint32,
-    "map_counts": np.uint8,
-    "bits": np.uint32,
+    "rows": np.int32,
+    "nibbles": np.uint8,
     "ids": np.int64,
     "alive": np.bool_,
     "usage": np.int64,
@@ -76,10 +75,10 @@ def load_folder(folder: Path, stamp: str) -> Contents | None:
 def write_columns(folder: Path, contents: Contents) -> None:
     """Write the files into a folder that is there."""
     blocks, norms = contents.blocks, contents.weights.norms
-    lists, bitmaps = zip(*(block.occurrences for block in blocks), strict=True) if blocks else ((), ())
+    lists, dense = zip(*(block.occurrences for block in blocks), strict=True) if blocks else ((), ())
     arrays: dict[str, Sequence[NDArray[Any]]] = {
         **{name: [one[place] for one in lists] for place, name in enumerate(LISTS)},
-        **{name: [one[place] for one in bitmaps] for place, name in enumerate(BITMAPS)},
+        **{name: [one[place] for one in dense] for place, name in enumerate(DENSE)},
         "ids": [block.ids for block in blocks],
         "alive": [block.alive for block in blocks],
         "usage": [block.usage for block in blocks],
@@ -95,7 +94,7 @@ def write_columns(folder: Path, contents: Contents) -> None:
         **contents.about,
         "blocks": [
             [len(block), len(rare[1]), len(rare[3]), len(common[1])]
-            for block, rare, common in zip(blocks, lists, bitmaps, strict=True)
+            for block, rare, common in zip(blocks, lists, dense, strict=True)
         ],
         "checks": checks,
         "names": [len(block.names) for block in blocks],
@@ -106,9 +105,9 @@ def write_columns(folder: Path, contents: Contents) -> None:
 
 def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     channels, cells, blocks = about["channels"], about["channels"] * about["vocabulary"], about["blocks"]
-    entries, groups, places, maps = np.array(blocks, dtype=np.int64).reshape(-1, 4).T
+    entries, groups, places, common = np.array(blocks, dtype=np.int64).reshape(-1, 4).T
     each = np.ones(len(blocks), dtype=np.int64)
-    words = -(-entries // WORD)
+    halves = -(-entries // 2)
 
     def parts(name: str, sizes: Any) -> list[NDArray[Any]]:
         path = folder / f"{name}.npy"
@@ -116,11 +115,12 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
         return cut(mapped(path, _KINDS[name], None if trusted else about["checks"][name]), sizes)
 
     lists = map(parts, LISTS, ((cells + 1) * each, groups, groups + 1, places))
-    starts, shared, bits = map(parts, BITMAPS, ((cells + 1) * each, maps, maps * words))
-    bits = [part.reshape(shape) for part, shape in zip(bits, zip(maps, words, strict=True), strict=True)]
-    occurrences = list(zip(zip(*lists, strict=True), zip(starts, shared, bits, strict=True), strict=True))
+    rows, nibbles = map(parts, DENSE, (cells * each, common * halves))
+    shapes = zip(common, halves, strict=True)
+    nibbles = [part.reshape(shape) for part, shape in zip(nibbles, shapes, strict=True)]
+    occurrences = list(zip(zip(*lists, strict=True), zip(rows, nibbles, strict=True), strict=True))
     names = _read_names(folder, about["names"], entries.tolist())
-    usage = [part.reshape(2, cells) for part in parts("usage", 2 * cells * each)]
+    usage = [part.reshape(3, cells) for part in parts("usage", 3 * cells * each)]
     made = map(Block, occurrences, parts("ids", entries), names, parts("alive", entries), usage)
     squares, inverse = (
         [part.reshape(channels, -1) for part in parts(name, channels * entries)]

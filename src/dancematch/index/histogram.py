@@ -5,7 +5,7 @@ plain way, for some thousands of entries; `columns.py` does the same for million
 Letters: N entries, C channels, K words a channel.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from dancematch.types import Fingerprint, FloatArray
 
 Weighting = Literal["cosine", "sqrt-idf"]
 DEFAULT_WEIGHTING: Weighting = "sqrt-idf"
+UNITS: Mapping[Weighting, float] = {"cosine": 1.0, "sqrt-idf": 0.25}  # that a count's worth comes in
 RARITY_STEPS = 64  # a word's rarity is a whole number of these to 1
 SEEN = 0.4  # a word below this visibility is a guess of the pose estimator and is not counted
 
@@ -38,7 +39,15 @@ def checked_weighting(weighting: str) -> Weighting:
 def damped(counts: NDArray[Any], weighting: Weighting) -> FloatArray:
     """What a count is worth before the word's rarity."""
     values = counts.astype(np.float32)
-    return np.sqrt(values) if weighting == "sqrt-idf" else values
+    if weighting == "cosine":
+        return values
+    # In quarters, and no more than a word that comes fourteen times: four bits hold it (`blocks.py`).
+    return np.asarray(np.minimum(np.rint(values**0.5 / UNITS[weighting]), 15) * UNITS[weighting], np.float32)
+
+
+def codes_of(weighting: Weighting) -> NDArray[np.uint8]:
+    """What each count is worth, in units: [256]."""
+    return np.asarray(np.rint(damped(np.arange(256), weighting) / UNITS[weighting]), dtype=np.uint8)
 
 
 def word_rarity(documents: NDArray[Any], entries: int, weighting: Weighting) -> FloatArray:

@@ -1,103 +1,95 @@
 """A question put to a block: the kernels that walk columns (`blocks.py`) and add up what they say.
 
-Sums are integers: a query's weights are scaled so that no sum can overflow, and a share is rounded
-once. What is summed then depends neither on the order nor on which groups are bitmaps, so that an
-entry's score is the same to the last bit in whatever block it stands. Rounding loses no more than
-adding up in float32 would.
+A query's weights are whole numbers as well, as large as they can be without any sum overflowing. What is
+summed then depends neither on the order nor on which columns are dense, so that an entry's score is the same
+to the last bit in whatever block it stands. Rounding loses no more than adding up in float32 would.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dancematch.index.blocks import WORD
 from dancematch.types import FloatArray
 
 PLACES = 1 << 16  # sums are this long, so that no 16-bit place can lie outside, whatever a file holds
 LARGEST = (1 << 31) - 1  # sum
-BITS = np.uint32(1) << np.arange(WORD, dtype=np.uint32)
 
 # A query's own cells.
 Asked = tuple[
     NDArray[np.uint32],  # cells, rising
-    NDArray[np.float64],  # weights of the cells, already divided by the query's norms, scaled
+    NDArray[np.int32],  # weights of the cells, already divided by the query's norms, in units
     NDArray[np.uint32],  # cuts [C + 1]: where each channel's cells begin
     FloatArray,  # shown [C]: how much the query shows of the channel
     FloatArray,  # units [C]: what a sum of 1 stands for
 ]
 
 
-def scales(weights: NDArray[np.float64], most: float) -> NDArray[np.float64]:
-    """How much each channel's weights [C, K] can be scaled up, if a count is worth `most` at most: [C].
-
-    Powers of two, so that scaling rounds nothing; those of the weights alone, not of the entries,
-    so that a question means the same to all of them.
-    """
-    highest = most * weights.sum(axis=1)
-    rounding = weights.shape[1]  # a half up a word, and as much to spare
-    powers = np.floor(np.log2((LARGEST - rounding) / np.maximum(highest, 1e-30)))
-    return np.asarray(np.exp2(powers))
+def in_units(weights: NDArray[np.float64], highest: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Weights [C, K] as whole numbers, and the unit of each channel, for codes up to `highest`."""
+    room = LARGEST / highest - weights.shape[1]  # a half a word is lost by rounding up, at most
+    units = np.maximum(weights.sum(axis=1) / room, 1e-30)
+    return np.rint(weights / units[:, None]).astype(np.int32), units
 
 
 @njit(cache=True, nogil=True)
-def add_cells(occurrences, cells, weights, values, sums):  # type: ignore[no-untyped-def]
-    """Add each cell's weight times the value of the count, rounded, to every entry that has the cell."""
-    lists, (maps, counts, bits) = occurrences
-    chosen, shares = np.zeros(len(counts) + 3, np.uint32), np.zeros(len(counts) + 3, sums.dtype)
+def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def]
+    """Add each cell's weight times the code to every entry that has the cell."""
+    (groups, codes, ends, places), (rows, nibbles) = occurrences
+    chosen, shares = np.zeros(len(cells) + 3, np.int64), np.zeros(len(cells) + 3, np.int32)
     many = 0
     for at in range(len(cells)):
-        _add_lists(lists, cells[at], weights[at], values, sums)
-        for number in range(maps[cells[at]], maps[cells[at] + 1]):
-            chosen[many], shares[many] = number, np.rint(weights[at] * values[counts[number]])
+        cell = cells[at]
+        if rows[cell] >= 0:
+            chosen[many], shares[many] = rows[cell], weights[at]
             many += 1
+        for group in range(groups[cell], groups[cell + 1]):
+            share = np.int32(weights[at] * np.int32(codes[group]))
+            _add_list(places, ends[group], ends[group + 1], share, sums)
     if many > 0:
-        _add_bitmaps(bits, chosen[: (many + 3) // 4 * 4], shares, sums)  # up to three of them add 0
+        _add_dense(nibbles, chosen[: (many + 3) // 4 * 4], shares, sums)  # up to three of them add 0
 
 
 @njit(cache=True, nogil=True)
-def _add_lists(lists, cell, weight, values, sums):  # type: ignore[no-untyped-def]
-    groups, counts, ends, places = lists
-    for group in range(groups[cell], groups[cell + 1]):
-        share = sums.dtype.type(np.rint(weight * values[counts[group]]))
-        # Unsigned, since numba would ask of every signed place whether it counts from the end. Four at a
-        # time, since no place comes twice in a group, which the compiler cannot know.
-        at, end, four = np.uint64(ends[group]), np.uint64(ends[group + 1]), np.uint64(4)
-        while at + four <= end:
-            first, second = places[at], places[at + np.uint64(1)]
-            third, fourth = places[at + np.uint64(2)], places[at + np.uint64(3)]
-            one, two, three, last = sums[first], sums[second], sums[third], sums[fourth]
-            sums[first], sums[second] = one + share, two + share
-            sums[third], sums[fourth] = three + share, last + share
-            at += four
-        while at < end:
-            sums[places[at]] += share
-            at += np.uint64(1)
+def _add_list(places, first, end, share, sums):  # type: ignore[no-untyped-def]
+    # Unsigned, since numba would ask of every signed place whether it counts from the end. Four at a
+    # time, since no place comes twice in a group, which the compiler cannot know.
+    at, end, four = np.uint64(first), np.uint64(end), np.uint64(4)
+    while at + four <= end:
+        one, two = places[at], places[at + np.uint64(1)]
+        three, last = places[at + np.uint64(2)], places[at + np.uint64(3)]
+        first_sum, second_sum, third_sum, last_sum = sums[one], sums[two], sums[three], sums[last]
+        sums[one], sums[two] = first_sum + share, second_sum + share
+        sums[three], sums[last] = third_sum + share, last_sum + share
+        at += four
+    while at < end:
+        sums[places[at]] += share
+        at += np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _add_bitmaps(bits, chosen, shares, sums):  # type: ignore[no-untyped-def]
-    """Four bitmaps at a time, so that sums are fetched and put back less often.
+def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
+    """Four columns at a time, so that sums are fetched and put back less often.
 
-    Written so that the compiler makes vectors of the lanes: 32 bits wide throughout, and no branch.
+    Written so that the compiler makes vectors of it: 32 bits wide throughout.
     """
-    none, clear = sums.dtype.type(0), np.uint32(0)
+    half, lower, four = nibbles.shape[1], np.uint8(15), np.uint8(4)
+    low, high = sums[:half], sums[half : 2 * half]
     for at in range(0, len(chosen), 4):
-        one, two, three, four = chosen[at], chosen[at + 1], chosen[at + 2], chosen[at + 3]
-        first, second, third, fourth = shares[at], shares[at + 1], shares[at + 2], shares[at + 3]
-        for word in range(bits.shape[1]):
-            a, b, c, d = bits[one, word], bits[two, word], bits[three, word], bits[four, word]
-            part = sums[WORD * word : WORD * (word + 1)]
-            for lane in range(WORD):
-                bit, total = BITS[lane], part[lane]
-                total += first if np.uint32(a & bit) != clear else none
-                total += second if np.uint32(b & bit) != clear else none
-                total += third if np.uint32(c & bit) != clear else none
-                total += fourth if np.uint32(d & bit) != clear else none
-                part[lane] = total
+        a, b = nibbles[chosen[at]], nibbles[chosen[at + 1]]
+        c, d = nibbles[chosen[at + 2]], nibbles[chosen[at + 3]]
+        w, x, y, z = shares[at], shares[at + 1], shares[at + 2], shares[at + 3]
+        for j in range(half):
+            p, q, r, s = a[j], b[j], c[j], d[j]
+            one, two = w * np.int32(p & lower), x * np.int32(q & lower)
+            three, last = y * np.int32(r & lower), z * np.int32(s & lower)
+            low[j] += (one + two) + (three + last)
+            one, two = w * np.int32(p >> four), x * np.int32(q >> four)
+            three, last = y * np.int32(r >> four), z * np.int32(s >> four)
+            high[j] += (one + two) + (three + last)
 
 
 @njit(cache=True, nogil=True)
-def score(known, asked, values, sums):  # type: ignore[no-untyped-def]
+def score(known, asked, sums):  # type: ignore[no-untyped-def]
     """One score an entry: `combine_channels` of its cosines with the query.
 
     `known`: occurrences, inverse norms, and whether the block is complete, that is, every
@@ -114,7 +106,7 @@ def score(known, asked, values, sums):  # type: ignore[no-untyped-def]
             continue
         whole += shown
         sums[:entries] = 0
-        add_cells(occurrences, cells[own], weights[own], values, sums)
+        add_cells(occurrences, cells[own], weights[own], sums)
         for entry in range(entries):
             cosine = np.float32(sums[entry]) * unit * inverse[channel, entry]
             total[entry] += shown * min(cosine, np.float32(1))
@@ -130,10 +122,10 @@ def score(known, asked, values, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def search(known, asked, values, sums, entries, best):  # type: ignore[no-untyped-def]
+def search(known, asked, sums, entries, best):  # type: ignore[no-untyped-def]
     """Let a block's entries (alive, ids) in among the best (scores, ids) for a query."""
     alive, ids = entries
-    _keep_best(score(known, asked, values, sums), alive, ids, *best)
+    _keep_best(score(known, asked, sums), alive, ids, *best)
 
 
 @njit(cache=True, nogil=True)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.index.blocks import Block, frozen
-from dancematch.index.histogram import Weighting, damped, word_rarity
+from dancematch.index.blocks import Block
+from dancematch.index.histogram import UNITS, Weighting, codes_of, damped, word_rarity
 from dancematch.index.norms import Norms, Weights, weigh
-from dancematch.index.scan import Asked, scales
+from dancematch.index.scan import Asked, in_units
 from dancematch.index.usage import Usage
 from dancematch.types import FloatArray
 
@@ -39,8 +39,11 @@ class Snapshot:
     @cached_property
     def usage(self) -> Usage:
         """How these entries use words."""
-        documents, totals = sum((one.usage for one in self.blocks), np.zeros((2, self.cells), np.int64))
-        return Usage(self.entries, documents, totals)
+        documents, codes, squares = sum(
+            (one.usage for one in self.blocks), np.zeros((3, self.cells), np.int64)
+        )
+        # The square of a root is the count, but for rounding.
+        return Usage(self.entries, documents, codes if self.weighting == "cosine" else squares)
 
     @cached_property
     def weights(self) -> Weights:
@@ -49,8 +52,7 @@ class Snapshot:
             return self.stored
         usage = self.among or self.usage
         rarity = word_rarity(usage.documents, usage.entries, self.weighting).reshape(self.channels, -1)
-        powers = frozen(np.rint(self.values**2))  # whole numbers, as the squares of roots are
-        made = weigh(self.blocks, rarity, powers, next(iter(self.earlier), None))
+        made = weigh(self.blocks, rarity, UNITS[self.weighting], next(iter(self.earlier), None))
         self.earlier.clear()
         return made
 
@@ -64,22 +66,16 @@ class Snapshot:
         """Each block with its norms."""
         return zip(self.blocks, self.weights.norms, strict=True)
 
-    @cached_property
-    def values(self) -> NDArray[np.float64]:
-        """What each count is worth: [256]."""
-        return frozen(damped(np.arange(256), self.weighting).astype(np.float64))
-
     def asked(self, query: NDArray[Any], seen: FloatArray) -> Asked:
         """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
         rarity = self.weights.rarity.reshape(query.shape).astype(np.float64)
         weights = damped(query, self.weighting) * rarity
         norms = np.linalg.norm(weights, axis=1, keepdims=True)
         weights *= rarity / np.maximum(norms, 1e-9)
-        scale = scales(weights, self.values[-1])
-        weights *= scale[:, None]
-        cells = np.flatnonzero(weights).astype(np.uint32)
+        whole, units = in_units(weights, int(codes_of(self.weighting)[-1]))
+        cells = np.flatnonzero(whole).astype(np.uint32)
         cuts = np.searchsorted(cells, np.arange(self.channels + 1) * query.shape[1]).astype(np.uint32)
-        return cells, weights.ravel()[cells], cuts, seen, (1 / scale).astype(np.float32)
+        return cells, whole.ravel()[cells], cuts, seen, (units * UNITS[self.weighting]).astype(np.float32)
 
     def find(self, row: int) -> tuple[int, int]:
         """The number of the block that an entry is in, and its place there."""
