@@ -47,5 +47,6 @@ keep map .venv/bin/python eval/map.py "$data"
 keep words .venv/bin/python eval/words.py floor floor-whole network ${model:+"$model"} --data "$data"
 keep choices .venv/bin/python eval/choices.py "$data"
 keep strangers .venv/bin/python eval/strangers.py
+keep twins .venv/bin/python eval/twins.py "$data"
 .venv/bin/python eval/tables.py
 .venv/bin/python eval/pictures.py

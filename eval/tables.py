@@ -293,6 +293,20 @@ def real_line() -> list[str]:
     ]
 
 
+def twins_line() -> list[str]:
+    """Choreographies that are nearly one dance."""
+    found, asked = results("twins")
+    return [
+        f"**Twins**: of {found['pairs']} pairs of basic choreographies, {found['twins']} are, without any words, as "
+        f"alike as two dancers' takes of one of them. Of {asked['queries']} clips whose own choreography was taken "
+        f"out, {asked['accepted']} were accepted as another, {asked['accepted_as_a_twin']} of them as a twin "
+        f"({asked['answered_with_a_twin']} of all were answered with one).",
+        "",
+        source_line("twins"),
+        "",
+    ]
+
+
 def choices_table() -> list[str]:
     """How much the change within a patch counts."""
     found = results("choices")
@@ -319,7 +333,7 @@ def tables() -> str:
     measured = (*FILES, "leave-out", "unseen", "excerpt", "excerpt-strength", "video", "open-set", "map")
     lines += [*map(source_line, measured), "", "## Further figures", ""]
     lines += network_table() + cells_line() + floor_unseen_table() + ablations_table() + words_table()
-    lines += strangers_table() + real_line() + choices_table()
+    lines += strangers_table() + real_line() + twins_line() + choices_table()
     return "\n".join(lines)
 
 
