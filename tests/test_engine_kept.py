@@ -253,6 +253,21 @@ def test_damage_never_breaks_anything(kept, monkeypatch, large):
     assert expected == arrays - checked
 
 
+@pytest.mark.parametrize("place", range(10, 128, 7))
+def test_a_damaged_header_counts_as_no_cache(kept, place):
+    """Whatever numpy makes of it: its headers are Python, which can break in many ways."""
+    for name in (name for name in files(kept[1]) if name.endswith(".npy")):
+        path = kept[1] / name
+        whole = bytearray(path.read_bytes())
+        whole[place] ^= 1
+        path.write_bytes(whole)
+        opened(kept[1])
+        whole[place] ^= 1
+        path.write_bytes(whole)
+
+    assert opened(kept[1]) is not None
+
+
 @pytest.mark.parametrize("change", [{"format": 99}, {"tracks": 7}, {"runs": [[1, 2, 3]]}, {"strangers": "x"}])
 def test_a_document_that_says_otherwise_counts_as_no_cache(kept, change):
     path = kept[1] / "engine.json"

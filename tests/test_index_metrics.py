@@ -222,12 +222,13 @@ def test_weights_are_kept(tmp_path):
 @pytest.mark.parametrize(
     ("weights", "complaint"),
     [
-        ({"lcss": 1.5, "edr": -0.5}, "0 or more"),
+        ({"lcss": 1.5, "edr": -0.5}, "from 0 to 1"),
         ({"lcss": 0.5}, "sum to 1, got 0.5"),
         ({}, "sum to 1, got 0"),
-        ({"lcss": math.nan}, "0 or more"),
-        ({"lcss": True}, "0 or more"),
-        ({"lcss": "1"}, "0 or more"),
+        ({"lcss": math.nan}, "from 0 to 1"),
+        ({"lcss": True}, "from 0 to 1"),
+        ({"lcss": 1e308, "edr": 1e308}, "from 0 to 1"),
+        ({"lcss": "1"}, "from 0 to 1"),
         ({"lcss": 0.5, "moonwalk": 0.5}, "got moonwalk too"),
     ],
 )

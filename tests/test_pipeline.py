@@ -449,11 +449,17 @@ def collapsed(motion: Motion) -> Motion:
     return Motion(np.repeat(motion.joints[:, :1], 15, axis=1), motion.fps, BODY15)
 
 
+def scaled(motion: Motion, factor: float) -> Motion:
+    """A dancer of another size."""
+    return Motion(motion.joints * factor, motion.fps, motion.skeleton)
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
         (standing(120), "no joint moves by 1 mm in 4.0 s"),
         (collapsed(dance(1)), "all joints lie on one point"),
+        (scaled(dance(1), 1e6), r"the body is some \d,\d{3},\d{3} times as large as anybody's"),
     ],
 )
 def test_a_body_that_cannot_dance_is_refused_like_nobody(tmp_path, known, body, reason):
@@ -482,6 +488,19 @@ def test_a_dancer_who_never_moves_is_left_out(tmp_path, known):
 
     assert 1 == known.add(tmp_path / "duet.npz").dancers
     assert [2] == [one.dancer for one in known.readings(tmp_path / "duet.npz")]
+
+
+def test_one_joint_far_away_does_not_spoil_a_catalogue(tmp_path, known):
+    """A hundred kilometres in one frame, as estimators and files do it: kept as unseen there."""
+    joints = dance(1).joints.copy()
+    joints[40, 7] = 1e5
+    formats.write(tmp_path / "odd.npz", [Motion(joints, 30.0, BODY15)])
+    known.add(tmp_path / "odd.npz")
+
+    assert [] == list(known.verify())
+    (kept,) = known.motions("odd")
+    assert np.isnan(kept.joints[40, 7]).all()
+    assert np.isfinite(kept.joints[39]).all()
 
 
 def test_somebody_who_hardly_moves_still_dances(tmp_path, known):

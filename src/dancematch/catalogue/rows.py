@@ -35,13 +35,19 @@ def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
         "dancer": track.dancer or place,
         **words_row(track.fingerprint),
         "fps": track.motion and track.motion.fps,
-        "joints": track.motion and track.motion.joints.astype("<f2").tobytes(),
+        "joints": track.motion and _halves(track.motion.joints),
         "joint_visibility": track.motion and _packed(track.motion.visibility),
         "period_seconds": track.period_seconds,
         "period_strength": track.period_strength,
     }
     row["skeletons_checksum"] = skeletons_checksum(row)
     return tuple(row[name] for name in OF_TRACK)
+
+
+def _halves(joints: FloatArray) -> bytes:
+    """Joints in half precision; one that is farther away than this reaches is none, and unseen."""
+    reached = np.abs(joints) <= np.finfo(np.float16).max
+    return np.where(reached, joints, np.nan).astype("<f2").tobytes()
 
 
 def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fingerprint:

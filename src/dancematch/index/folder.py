@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import time
+import tokenize
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ Parts = TypeVar("Parts", NDArray[Any], list[str])
 
 STALE_SECONDS = 3600  # an unfinished folder this old is a killed process's
 # What reading a file that is damaged, or not what it says, may raise.
-DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError)
+DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, tokenize.TokenError)
 
 
 def replace_folder(folder: Path, about: str, write: Callable[[Path], None]) -> None:

@@ -29,8 +29,8 @@ def checked_weights(weights: Mapping[str, float]) -> dict[str, float]:
         raise InputError(f"expected weights of {', '.join(known)}, got {', '.join(unknown)} too")
     for name, weight in weights.items():
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not number or not math.isfinite(weight) or weight < 0:
-            raise InputError(f"the weight of {name} must be a number of 0 or more, got {weight!r}")
+        if not number or not 0 <= weight <= 1 + _ROUNDING:
+            raise InputError(f"the weight of {name} must be a number from 0 to 1, got {weight!r}")
     total = math.fsum(weights.values())
     if abs(total - 1) > _ROUNDING:
         raise InputError(f"weights must sum to 1, got {total:g}; divide each by their sum")

@@ -13,7 +13,7 @@ from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion
 
 STILL_METRES = 0.001  # that every joint stays within, on a body of our size
-COLLAPSED = 0.001  # of the length that bones have on a body of our size
+COLLAPSED, GIANT = 0.001, 1000  # times the length that bones have on a body of our size
 
 
 def absence(motion: Motion) -> str | None:
@@ -25,18 +25,20 @@ def absence(motion: Motion) -> str | None:
     seen = np.isfinite(joints).all(axis=2).any(axis=0)
     if not seen.any():
         return None  # nobody at all, which others say
-    size = _size(joints)
+    bones = np.linalg.norm(joints - joints[:, list(BODY15.parents)], axis=2)[:, 1:]
+    size = _size(bones)
     if size is not None and size < COLLAPSED:
         return "all joints lie on one point; a body whose bones have a length was expected"
+    if size is not None and (usual := np.nanmedian(bones) / np.median(BONE_LENGTHS[1:])) > GIANT:
+        return f"the body is some {usual:,.0f} times as large as anybody's; joints in metres were expected"
     if _reach(joints[:, seen]) < STILL_METRES * (size or 1.0):
         limit = f"{1000 * STILL_METRES:.0f} mm"
         return f"no joint moves by {limit} in {motion.seconds:.1f} s; somebody who moves was expected"
     return None
 
 
-def _size(joints: FloatArray) -> float | None:
+def _size(bones: FloatArray) -> float | None:
     """How large the body is beside ours, by the longest that each bone ever is; None if no bone is seen."""
-    bones = np.linalg.norm(joints - joints[:, list(BODY15.parents)], axis=2)[:, 1:]
     longest = np.nan_to_num(bones, nan=-1.0).max(axis=0)
     seen = longest >= 0
     return float(longest[seen].sum() / BONE_LENGTHS[1:][seen].sum()) if seen.any() else None
