@@ -297,10 +297,11 @@ def twins_line() -> list[str]:
     """Choreographies that are nearly one dance."""
     found, asked = results("twins")
     return [
-        f"**Twins**: of {found['pairs']} pairs of basic choreographies, {found['twins']} are, without any words, as "
-        f"alike as two dancers' takes of one of them. Of {asked['queries']} clips whose own choreography was taken "
-        f"out, {asked['accepted']} were accepted as another, {asked['accepted_as_a_twin']} of them as a twin "
-        f"({asked['answered_with_a_twin']} of all were answered with one).",
+        f"**Twins**: of {found['pairs']} pairs of basic choreographies, {found['twins']} are, without any "
+        f"words, as alike as two dancers' takes of one of them. Of {asked['queries']} clips whose own "
+        f"choreography was taken out, {asked['accepted']} were accepted as another, "
+        f"{asked['accepted_as_a_twin']} of them as a twin ({asked['answered_with_a_twin']} of all were "
+        f"answered with one).",
         "",
         source_line("twins"),
         "",
