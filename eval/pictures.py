@@ -98,8 +98,8 @@ def draw_calibration() -> None:
     """Shares accepted against the limit of the E-value."""
     _, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     rows = [row for row in results("open-set") if row["method"] == CALIBRATED]
-    apart = [row for row in rows if not row["query"].startswith("another")]
-    near = [row for row in rows if row["query"].startswith("another")]
+    apart = [row for row in rows if row["query"] in ("excerpt", "video")]
+    near = [row for row in rows if row["query"] in ("another dancer", "several takes")]
     for axes, own, title in zip(both, (apart, near), ("other motions", "other basic dances"), strict=True):
         for row, colour in zip(own, ("tab:red", "tab:blue"), strict=False):
             limits = row["curve"]["limits"]
