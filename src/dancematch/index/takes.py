@@ -16,8 +16,8 @@ from dancematch.index.likeness import Rarity
 from dancematch.index.shelf import Stretches
 from dancematch.types import FloatArray
 
-# The mean cosine from which on dances are takes of one. On AIST++ many pairs of takes by two dancers reach it,
-# and few pairs of two dances of one genre; of the real clips, hardly any of two motions.
+# The mean cosine from which on dances are takes of one. On AIST++ many pairs of takes by two dancers reach
+# it, and few pairs of two dances of one genre; of the real clips, hardly any of two motions.
 ONE_DANCE = 0.45
 
 
