@@ -21,7 +21,7 @@ import numpy as np
 from dancematch import formats
 from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.formats.aist_names import parse_name, sequences
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror

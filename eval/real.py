@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from dancematch.evaluation.aist import load_clips
 from dancematch.formats import npz
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror

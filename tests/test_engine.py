@@ -16,7 +16,7 @@ from dance_samples import (
     words,
 )
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.index.entries import windows
 from dancematch.index.settings import DEFAULT

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dance_samples import dance, random_words, shipped, shipped_background, toy_codebook
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.index.likeness import Rarity
 from dancematch.index.shelf import pack, unpack

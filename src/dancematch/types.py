@@ -7,7 +7,7 @@ and its arrays are read-only from then on: whoever holds one may trust it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,12 @@ from dancematch.errors import InputError
 
 FloatArray = NDArray[np.float32]
 WordArray = NDArray[np.uint16]
+BoneArray = NDArray[np.int8]
+Verdict = Literal["match", "possible match", "no match"]
+
+BONE_NUMBERS = 20  # x and y of ten bones: `directions.py`
+BONE_SCALE = 63  # a direction of length 1 as a whole number
+BONES_UNSEEN = -128
 
 
 def _require(condition: bool, message: str) -> None:
@@ -136,7 +142,7 @@ class Motion(_Rebuilt):
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint(_Rebuilt):
-    """A motion as words: one a step and body part (channel)."""
+    """A motion as words, one per step and body part (channel), and how its bones point at each step."""
 
     words: WordArray  # [steps, channels], each below `vocabulary`
     vocabulary: int  # words a channel
@@ -144,6 +150,7 @@ class Fingerprint(_Rebuilt):
     model_id: str
     start: float = 0.0  # seconds of the first word on the clock of the source
     visibility: FloatArray = None  # type: ignore[assignment]  # [steps, channels] 0..1; all seen if not given
+    bones: BoneArray | None = None  # [steps, 20], see `directions.py`; None where no skeletons were seen
 
     def __post_init__(self) -> None:
         _require(0 < self.vocabulary <= 1 << 16, f"vocabulary must be 1 to 65536, got {self.vocabulary}")
@@ -161,6 +168,13 @@ class Fingerprint(_Rebuilt):
         _require(visibility.shape == raw.shape, "visibility must have the shape of words")
         _require(bool(((visibility >= 0) & (visibility <= 1)).all()), "visibility must lie between 0 and 1")
         object.__setattr__(self, "words", _frozen(raw, np.uint16))
+        if self.bones is not None:
+            bones = _frozen(self.bones, np.int8)
+            _require(
+                bones.shape == (len(raw), BONE_NUMBERS),
+                f"bones must be [{len(raw)}, {BONE_NUMBERS}], got {list(bones.shape)}",
+            )
+            object.__setattr__(self, "bones", bones)
         object.__setattr__(self, "visibility", visibility)
 
     def __len__(self) -> int:
@@ -183,6 +197,7 @@ class Fingerprint(_Rebuilt):
             model_id=self.model_id,
             start=when.start,
             visibility=self.visibility[first : last + 1],
+            bones=None if self.bones is None else self.bones[first : last + 1],
         )
 
 
@@ -243,6 +258,8 @@ class Match:
     mirrored: bool = False
     tempo: float | None = None  # query's speed over the reference's; None where it was not measured
     dancer: int = 1  # which dancer of the query, 1 = the most prominent
-    evalue: float | None = None  # how many dances of this score chance alone would give
+    verdict: Verdict = "no match"
+    log_ratio: float | None = None  # log10 of the likelihood ratio that this is the same dance
+    evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
     passages: tuple[Passage, ...] = ()  # all stretches that match, best first; a repeated move comes again

@@ -17,7 +17,7 @@ from dancematch.benchmark.mannequin import Look
 from dancematch.benchmark.render import render
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
-from dancematch.pipeline.catalogue import open_catalogue, sure_ones
+from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import motions_of_many
 from dancematch.types import Match, Motion
 
@@ -129,8 +129,8 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
         for scene, outcome in zip(queries, outcomes, strict=True):
             if outcome.error is not None:
                 raise outcome.error
-            nearest = catalogue.search(outcome.motions, limit=KNOWN_DANCES, max_evalue=None)
-            found = sure_ones(nearest)
+            answer = catalogue.search(outcome.motions, limit=KNOWN_DANCES)
+            nearest, found = answer.candidates, answer.matches
             motions[scene.name] = outcome.motions[(nearest[0].dancer if nearest else 1) - 1]
             answers.append(_answer(scene, {s.dance: s.name for s in known}, found, nearest))
     return Demo(folder, tuple(known), tuple(answers), motions)

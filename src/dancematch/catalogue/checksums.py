@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import Any, Protocol
 
-OF_WORDS = ("words", "visibility", "start", "seconds_per_word", "channels", "vocabulary")
+OF_WORDS = ("words", "visibility", "start", "seconds_per_word", "channels", "vocabulary", "bones")
 OF_SKELETONS = ("joints", "joint_visibility", "fps")
 
 _FOUR, _ONE = struct.Struct("<4d"), struct.Struct("<d")
@@ -33,12 +33,12 @@ def skeletons_checksum(row: Row) -> int | None:
 
 
 def checksum_of_words(
-    words: Any, visibility: Any, start: Any, seconds_per_word: Any, channels: Any, vocabulary: Any
+    words: Any, visibility: Any, start: Any, seconds_per_word: Any, channels: Any, vocabulary: Any, bones: Any
 ) -> int | None:
     """The same of the values themselves, in the order of `OF_WORDS`."""
     try:
         numbers = _FOUR.pack(start, seconds_per_word, channels, vocabulary)
-        return zlib.crc32(visibility, zlib.crc32(words, zlib.crc32(numbers)))
+        return zlib.crc32(bones or b"", zlib.crc32(visibility, zlib.crc32(words, zlib.crc32(numbers))))
     except (struct.error, TypeError):
         return None
 

@@ -55,6 +55,11 @@ def _suit_postgresql(connection: sa.Connection) -> None:
         connection.execute(sa.text("ALTER TABLE tracks SET (toast_tuple_target = 4080)"))
 
 
+def _add_bones(connection: sa.Connection) -> None:
+    kind = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    connection.execute(sa.text(f"ALTER TABLE tracks ADD COLUMN bones {kind}"))
+
+
 STEPS: dict[int, tuple[Step, ...]] = {
     1: (  # to version 2: periods, exclusions, what changed since a generation, and search by label and bank
         "ALTER TABLE tracks ADD COLUMN period_seconds FLOAT",
@@ -84,6 +89,7 @@ STEPS: dict[int, tuple[Step, ...]] = {
         _add_checksums,
         _name_this_state,
     ),
+    3: (_add_bones,),  # to version 4: how the bones point at each word
 }
 
 

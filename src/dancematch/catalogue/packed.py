@@ -17,14 +17,14 @@ from dancematch.catalogue.records import Part
 from dancematch.catalogue.rows import excluded_words, fingerprint_of
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
-from dancematch.types import Span
+from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
 
 TRACKS = 1 << 14  # in one piece: short dances then fill a block of stage one each
 
 _COLUMNS = (
     tracks.c.key, dances.c.dance_id, dances.c.label, dances.c.bank, tracks.c.dance, tracks.c.start,
     tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words, tracks.c.visibility,
-    tracks.c.period_seconds,
+    tracks.c.bones, tracks.c.period_seconds,
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ class PackedTracks:
     periods: NDArray[np.float32]  # seconds, NaN = none
     words: NDArray[np.uint16]  # [steps, channels]
     visibility: NDArray[np.uint8]  # [steps, channels] 255 = seen
+    bones: NDArray[np.int8]  # [steps, 20]
     lengths: NDArray[np.int64]  # steps a track
     clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
 
@@ -79,18 +80,31 @@ def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequ
         visibility = np.frombuffer(bytearray().join(columns["visibility"]), dtype=np.uint8)
         visibility = visibility.reshape(words.shape)
         lengths = np.array([len(one) for one in columns["words"]], dtype=np.int64) // (2 * channels)
+        bones = _bones(columns["bones"], lengths)
         clocks = np.array([columns["start"], columns["seconds_per_word"]], dtype=np.float64).T.copy()
         periods = np.array(columns["period_seconds"], dtype=np.float32)  # None becomes NaN
     except (ValueError, TypeError):
         raise _damaged(database, rows) from None
     made = PackedTracks(
         vocabulary, np.array(columns["key"], dtype=np.int64), columns["dance_id"],
-        columns["label"], columns["bank"], periods, words, visibility, lengths, clocks,
+        columns["label"], columns["bank"], periods, words, visibility, bones, lengths, clocks,
     )  # fmt: skip
     if not _is_sound(made, columns):
         raise _damaged(database, rows)
     _hide(made, columns["dance"], excluded)
     return made
+
+
+def _bones(stored: Sequence[bytes | None], lengths: NDArray[np.int64]) -> NDArray[np.int8]:
+    """All tracks' bones end to end, unseen where a track has none; a ValueError if they do not fit."""
+    sizes = [None if one is None else len(one) // BONE_NUMBERS for one in stored]
+    if any(size not in (None, length) for size, length in zip(sizes, lengths.tolist(), strict=True)):
+        raise ValueError
+    unseen = bytes([BONES_UNSEEN & 0xFF]) * BONE_NUMBERS
+    whole = bytearray().join(
+        unseen * length if one is None else one for one, length in zip(stored, lengths.tolist(), strict=True)
+    )
+    return np.frombuffer(whole, dtype=np.int8).reshape(-1, BONE_NUMBERS)
 
 
 def _is_sound(made: PackedTracks, columns: Mapping[str, Sequence[Any]]) -> bool:
@@ -128,4 +142,6 @@ def _hide(made: PackedTracks, whose: Sequence[int], excluded: Mapping[int, Seque
         for span in excluded.get(dance, ()):
             first = ends[number] - int(made.lengths[number])
             own = made.visibility[first : ends[number]]
-            own[excluded_words(span, *made.clocks[number].tolist())] = 0
+            hidden = excluded_words(span, *made.clocks[number].tolist())
+            own[hidden] = 0
+            made.bones[first : ends[number]][hidden] = BONES_UNSEEN

@@ -11,7 +11,7 @@ from dancematch.catalogue.bulk import OF_TRACK
 from dancematch.catalogue.checksums import Row, skeletons_checksum, words_checksum
 from dancematch.catalogue.records import StoredTrack
 from dancematch.skeletons import BODY15
-from dancematch.types import Fingerprint, FloatArray, Motion, Span
+from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
 
 _ROUNDING = 1e-6  # words
 
@@ -25,6 +25,7 @@ def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
         "vocabulary": fingerprint.vocabulary,
         "words": fingerprint.words.astype("<u2").tobytes(),
         "visibility": _packed(fingerprint.visibility),
+        "bones": None if fingerprint.bones is None else fingerprint.bones.tobytes(),
     }
     return row | {"words_checksum": words_checksum(row)}
 
@@ -58,16 +59,28 @@ def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fi
     words = np.frombuffer(row["words"], dtype="<u2").reshape(-1, row["channels"])
     visibility = _unpacked(row["visibility"], words.shape)
     visibility.flags.writeable = False
-    made = Fingerprint(words, row["vocabulary"], row["seconds_per_word"], model_id, row["start"], visibility)
+    made = Fingerprint(
+        words, row["vocabulary"], row["seconds_per_word"], model_id, row["start"], visibility, _bones(row)
+    )
     return _with_unseen(made, excluded) if excluded else made
 
 
 def _with_unseen(fingerprint: Fingerprint, excluded: Iterable[Span]) -> Fingerprint:
     """The same words, those that a stretch touches unseen."""
     visibility = fingerprint.visibility.copy()
+    bones = None if fingerprint.bones is None else fingerprint.bones.copy()
     for span in excluded:
-        visibility[excluded_words(span, fingerprint.start, fingerprint.seconds_per_word)] = 0
-    return replace(fingerprint, visibility=visibility)
+        hidden = excluded_words(span, fingerprint.start, fingerprint.seconds_per_word)
+        visibility[hidden] = 0
+        if bones is not None:
+            bones[hidden] = BONES_UNSEEN
+    return replace(fingerprint, visibility=visibility, bones=bones)
+
+
+def _bones(row: Row) -> BoneArray | None:
+    if row["bones"] is None:
+        return None
+    return np.frombuffer(row["bones"], dtype=np.int8).reshape(-1, BONE_NUMBERS)
 
 
 def excluded_words(span: Span, start: float, seconds_per_word: float) -> slice:

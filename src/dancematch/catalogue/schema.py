@@ -32,7 +32,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = 3
+VERSION = 4
 
 metadata = MetaData()
 
@@ -70,6 +70,7 @@ tracks = Table(
     Column("vocabulary", Integer, nullable=False),
     Column("words", LargeBinary, nullable=False),  # uint16 little-endian [steps, channels]
     Column("visibility", LargeBinary, nullable=False),  # uint8 [steps, channels], 255 = seen
+    Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
     # The skeletons (body15) that the words were made from; NULL if they were not kept.
     Column("fps", Float),
     Column("joints", LargeBinary),  # float16 little-endian [frames, 15, 3] metres: 2 mm at 4 m

@@ -35,6 +35,7 @@ from dancematch.errors import CatalogueError, DanceExistsError, DanceMatchError,
 from dancematch.formats.archive import Archive
 from dancematch.formats.files import read_bytes, read_json, write_bytes
 from dancematch.skeletons import BODY15
+from dancematch.types import BONE_NUMBERS
 
 FORMAT = "dancematch-catalogue"
 VERSION = 1
@@ -44,7 +45,7 @@ LINES = "dances.jsonl"
 _OF_DANCE = ("dance_id", "label", "bank", "source", "content_hash", "seconds", "added")
 _OF_DANCER = ("dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength")
 _CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
-_ARRAYS = {"words": "<u2", "visibility": "u1", "joints": "<f2", "joint_visibility": "u1"}
+_ARRAYS = {"words": "<u2", "visibility": "u1", "bones": "i1", "joints": "<f2", "joint_visibility": "u1"}
 _BATCH = 200  # dances that are imported in one transaction
 
 Line = dict[str, Any]
@@ -145,7 +146,11 @@ def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
             raise CatalogueError(
                 f"{store.where}: {dance_id!r} is damaged; dancematch verify says more"
             ) from None
-        shapes = {"joints": (-1, len(BODY15.joints), 3), "joint_visibility": (-1, len(BODY15.joints))}
+        shapes = {
+            "bones": (-1, BONE_NUMBERS),
+            "joints": (-1, len(BODY15.joints), 3),
+            "joint_visibility": (-1, len(BODY15.joints)),
+        }
         for name, dtype in _ARRAYS.items():
             if row[name] is not None:
                 flat = np.frombuffer(row[name], dtype)
@@ -295,11 +300,12 @@ def _read_arrays(path: Path, line: Line) -> list[StoredTrack]:
 
 
 def _track(archive: Archive, dancer: Mapping[str, Any], model_id: str) -> StoredTrack:
-    names = list(_ARRAYS) if dancer["skeletons"] else ["words", "visibility"]
+    needed = ["words", "visibility", *(("joints", "joint_visibility") if dancer["skeletons"] else ())]
+    names = needed + ["bones"] * (f"bones_{dancer['dancer']}" in archive.names)
     arrays = {name: archive.array(f"{name}_{dancer['dancer']}") for name in names}
     if any(arrays[name].dtype != np.dtype(_ARRAYS[name]) for name in names) or arrays["words"].ndim != 2:
         raise ValueError
-    row: dict[str, Any] = {"joints": None, **dancer, "channels": arrays["words"].shape[1]}
+    row: dict[str, Any] = {"joints": None, "bones": None, **dancer, "channels": arrays["words"].shape[1]}
     row |= {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
     period, strength = (None if dancer[key] is None else float(dancer[key]) for key in _OF_DANCER[-2:])
     _require_unchanged(row, dancer)

@@ -9,7 +9,7 @@ import click
 
 from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
 from dancematch.evaluation.audit import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.evaluation.audit import Audit, Suggestion

@@ -9,7 +9,7 @@ import click
 
 from dancematch.cli.output import emit_json, json_option, require_free, say, share_bar
 from dancematch.errors import InputError
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 
 NO_MATCH = 3
 _SUFFIXES = (".html", ".htm")

@@ -11,8 +11,8 @@ import click
 
 from dancematch.cli.dances import require_known
 from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
+from dancematch.index.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine, Query

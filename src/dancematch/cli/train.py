@@ -250,7 +250,7 @@ def _summary(row: "Row") -> str:
 
 def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> None:
     """Keep a model with ordinary dances to judge scores by, as many from every folder."""
-    from dancematch.index.calibrate import FEWEST
+    from dancematch.index.cohort import FEWEST
     from dancematch.model.tokeniser import save_model
     from dancematch.training.background import pick_background
 

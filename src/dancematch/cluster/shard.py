@@ -47,7 +47,6 @@ class Report(NamedTuple):
     usage: Usage
     census: Census
     tracks: int
-    keys: tuple[int, int]  # lowest and highest; (0, -1) if there is none
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,6 @@ class Shard:
         """What was derived from the entries is out of date."""
         self._state: State | None = None  # for which words are weighed and all is ready
         self._dances = np.zeros(0, np.int64)
-        self._keys = np.zeros(0, np.int64)
 
     def _opened(self) -> KeptEngine:
         if self._kept is None:
@@ -117,10 +115,8 @@ class Shard:
     def report(self) -> Report:
         """What is here."""
         engine, entries = self._engine, self._engine.library.entries
-        keys = entries.keys_of(entries.tracks)
         census = Census(len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances)
-        span = (int(keys.min()), int(keys.max())) if len(keys) else (0, -1)
-        return Report(self._opened().state, engine.usage(), census, len(keys), span)
+        return Report(self._opened().state, engine.usage(), census, len(entries.tracks))
 
     def follow(self, changes: Changes) -> Report:
         """Go with the catalogue; what is known already may be told again."""
@@ -128,11 +124,8 @@ class Shard:
         self._opened().follow(changes)
         return self.report()
 
-    def prepare(self, state: State, usage: Usage, edges: IntArray) -> IntArray:
-        """Get ready for searches at a state, words weighed by what all parts use.
-
-        Returns how many keys of tracks lie below each of the edges.
-        """
+    def prepare(self, state: State, usage: Usage) -> None:
+        """Get ready for searches at a state, words weighed by what all parts use."""
         if self._opened().state != state:
             raise StaleError
         engine, entries = self._engine, self._engine.library.entries
@@ -142,18 +135,11 @@ class Shard:
         keys = entries.keys_of(tracks)
         self._dances = np.full(len(entries.names), np.iinfo(np.int64).max)
         np.minimum.at(self._dances, entries.dances_of(tracks), keys)
-        self._keys = np.sort(keys)
         self._state = state
-        return np.searchsorted(self._keys, edges).astype(np.int64)
 
     def _require(self, state: State) -> None:
         if self._state != state:
             raise StaleError
-
-    def keys_within(self, state: State, bounds: Sequence[tuple[int, int]]) -> list[IntArray]:
-        """The keys from the first to before the second number of each pair, rising."""
-        self._require(state)
-        return [self._keys[slice(*np.searchsorted(self._keys, pair))] for pair in bounds]
 
     def counted(self, asked: Asked) -> Counted:
         """How many dances a search with a filter is about."""
@@ -205,16 +191,6 @@ class Shard:
         own, begins = entries.of_tracks(tracks)
         stretches = entries.placed(own[begins] + places)
         return self._fetched(wanted, stretches._replace(tracks=inside.astype(np.int64)))
-
-    def fetch_tracks(self, state: State, keys: IntArray) -> Fetched:
-        """Tracks by their keys, with all that they are entered as."""
-        self._require(state)
-        entries = self._engine.library.entries
-        tracks = entries.tracks_with(keys)
-        own, begins = entries.of_tracks(tracks)
-        sizes = np.diff(np.append(begins, len(own)))
-        placed = entries.placed(own)._replace(tracks=np.repeat(np.arange(len(tracks)), sizes))
-        return self._fetched(tracks, placed)
 
     def _fetched(self, tracks: IntArray, placed: Placed) -> Fetched:
         library = self._engine.library

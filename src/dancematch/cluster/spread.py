@@ -1,7 +1,7 @@
 """A search over the parts of a catalogue: the same matches as over all of it in one process.
 
 What depends on all entries is put together here and handed to the parts: how rare words are, how rare
-three words in a row are, which dances judge a score. The best of all entries are the best of what the
+three words in a row are. The best of all entries are the best of what the
 parts propose. Stage two then runs here, by the very code of one process, on the words of the shortlist,
 which are a few hundred kilobytes.
 """
@@ -13,20 +13,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from dancematch.catalogue.database import State
-from dancematch.cluster.numbers import IntArray, parts_of
+from dancematch.cluster.numbers import parts_of
 from dancematch.cluster.shard import Asked, Fetched, Report
 from dancematch.index.align import usual_similarity
+from dancematch.index.cohort import Cohort
 from dancematch.index.histogram import word_rarity
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.postings import Tally, tally_of_all
-from dancematch.index.ranking import PEERS, Judges, Peers, Query, Shortlisted, rank
+from dancematch.index.ranking import Query, Shortlisted, rank
 from dancematch.index.settings import ANY, Only, Settings
-from dancematch.index.shelf import EMPTY, Placed, Shelf, Stretches, Volume, pack, unpack
+from dancematch.index.shelf import Placed, Shelf, Volume
 from dancematch.index.shortlist import VOTED, Census, Chosen, Ranked, Voted, choose
 from dancematch.index.usage import Usage, usage_of_all
 from dancematch.types import Codebook, Fingerprint, Match
-
-_BUCKETS = 4096  # in which the keys of tracks are counted, to find every so manieth of all
 
 
 class Parts(Protocol):
@@ -55,13 +54,8 @@ class View:
     usage: Usage
     tracks: int
     rarity: Rarity
-    peers: Peers
     codebook: Codebook
-    background: Stretches
-
-    def judges(self, but: frozenset[str], absent: int) -> Judges:
-        """What scores are judged by in a search without some dances, of which so many are here."""
-        return Judges(self.background, self.peers, self.census.dances - absent, but)
+    cohort: Cohort
 
 
 def prepared(
@@ -75,61 +69,17 @@ def prepared(
     state, usage = reports[0].state, usage_of_all([report.usage for report in reports])
     census = Census(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
     tracks = sum(report.tracks for report in reports)
-    spans = [report.keys for report in reports if report.tracks] or [(0, -1)]
-    lowest, highest = min(low for low, _ in spans), max(high for _, high in spans)
-    edges = np.linspace(lowest, highest + 1, _BUCKETS + 1).astype(np.int64)
-    below = np.sum(ask_all(parts, "prepare", state, usage, edges), axis=0)
+    ask_all(parts, "prepare", state, usage)
     shape = codebook.similarity.shape[:2]
     words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
     rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
-    peers = _peers(parts, state, (edges, below), codebook, rarity)
-    known = unpack(pack(background)) if background else EMPTY
-    return View(state, census, usage, tracks, rarity, peers, codebook, known)
-
-
-def _peers(
-    parts: Parts, state: State, counted: tuple[IntArray, IntArray], codebook: Codebook, rarity: Rarity
-) -> Peers:
-    """As `Entries.sample` chooses: every so manieth of all tracks, by their keys."""
-    edges, below = counted
-    total = int(below[-1])
-    ranks = np.arange(0, total, max(1, -(-total // PEERS)))
-    buckets = np.searchsorted(below, ranks, side="right") - 1
-    bounds = [(int(edges[b]), int(edges[b + 1])) for b in buckets]
-    inside = ask_all(parts, "keys_within", state, bounds)
-    keys, holders = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
-    for place, (rank_, bucket) in enumerate(zip(ranks.tolist(), buckets.tolist(), strict=True)):
-        own = [part[place] for part in inside]
-        every = np.concatenate(own)
-        which = np.argsort(every)[rank_ - int(below[bucket])]
-        keys[place] = every[which]
-        holders[place] = np.repeat(np.arange(len(own)), [len(some) for some in own])[which]
-    questions = {int(part): (state, keys[holders == part]) for part in np.unique(holders)}
-    fetched = parts.ask("fetch_tracks", questions)
-    return _arranged(fetched, holders, codebook, rarity)
-
-
-def _arranged(fetched: Mapping[int, Fetched], holders: IntArray, codebook: Codebook, rarity: Rarity) -> Peers:
-    """Tracks that came from several parts in the order in which their parts are named."""
-    shelf, firsts = _shelf(fetched, codebook)
-    turns = dict.fromkeys(fetched, 0)
-    names: list[str] = []
-    pieces = [Placed(*[np.zeros(0, np.int64)] * 3)]
-    for part in holders.tolist():
-        turn, one = turns[part], fetched[part]
-        turns[part] += 1
-        names.append(one.names[turn])
-        own = Placed(*(column[one.placed.tracks == turn] for column in one.placed))
-        pieces.append(own._replace(tracks=own.tracks + firsts[part]))
-    sizes = np.array([len(piece.tracks) for piece in pieces[1:]], dtype=np.int64)
-    placed = Placed(*map(np.concatenate, zip(*pieces, strict=True)))
-    return Peers(names, placed, np.cumsum(sizes) - sizes, shelf, rarity)
+    return View(state, census, usage, tracks, rarity, codebook, Cohort.of(list(background)))
 
 
 def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:
     """All tracks that were fetched on one shelf, and the number of each part's first."""
     volumes = {
-        part: Volume(volume.words, volume.seen, volume.offsets, volume.clocks)  # frozen again after the way
+        part: Volume(**vars(volume))  # frozen again after the way
         for part, (volume, _, _) in fetched.items()
     }
     starts = np.cumsum([0, *(len(volume) for volume in volumes.values())]).tolist()
@@ -187,7 +137,8 @@ def search(
         return []
     readings = [Reading(one, view.codebook, view.rarity) for one in words]
     shortlisted = _fetched(parts, view, chosen)
-    return rank(queries, readings, shortlisted, view.judges(only.but, field.absent), settings, limit)
+    dances = view.census.dances - field.absent
+    return rank(queries, readings, shortlisted, view.cohort, dances, settings, limit)
 
 
 def _fetched(parts: Parts, view: View, chosen: Chosen) -> Shortlisted:

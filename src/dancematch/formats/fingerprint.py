@@ -2,7 +2,7 @@
 
 Members: `fingerprint`, a JSON text with the format number and, for each dancer, model,
 vocabulary, seconds a word and start; and `words_N` (uint16) and `visibility_N` (float32),
-both [steps, channels], for dancer N, counted from 0.
+both [steps, channels], for dancer N, counted from 0; `bones_N` (int8, [steps, 20]) if skeletons were seen.
 """
 
 import io
@@ -36,6 +36,8 @@ def write(path: str | Path, fingerprints: Sequence[Fingerprint], *, overwrite: b
     for number, words in enumerate(fingerprints):
         arrays[f"words_{number}"] = words.words
         arrays[f"visibility_{number}"] = words.visibility
+        if words.bones is not None:
+            arrays[f"bones_{number}"] = words.bones
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     write_bytes(path, buffer.getvalue(), overwrite=overwrite)
@@ -86,4 +88,5 @@ def _fingerprint(archive: Archive, number: int, dancer: dict[str, Any]) -> Finge
         str(dancer["model_id"]),
         float(dancer["start"]),
         visibility,
+        archive.array(f"bones_{number}") if f"bones_{number}" in archive.names else None,
     )

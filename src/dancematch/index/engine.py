@@ -16,6 +16,7 @@ import numpy as np
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index.align import usual_similarity
+from dancematch.index.cohort import Cohort
 from dancematch.index.columns import Columns
 from dancematch.index.entries import (
     WINDOW_SECONDS,
@@ -27,26 +28,15 @@ from dancematch.index.judge import Judged
 from dancematch.index.library_folder import load_library, save_library
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.postings import Postings, choose_channels
-from dancematch.index.ranking import (
-    PASSAGES,
-    PEERS,
-    Crowd,
-    Judges,
-    Peers,
-    Query,
-    Shortlisted,
-    crowd,
-    look_at,
-    rank,
-)
+from dancematch.index.ranking import PASSAGES, Query, Scored, Shortlisted, look_at, rank, score_candidates
 from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
-from dancematch.index.shelf import EMPTY, Shelf, pack, unpack
+from dancematch.index.shelf import Shelf
 from dancematch.index.shortlist import Candidates, Library, propose
 from dancematch.index.tracks import Known, Tracks, tracks_of
 from dancematch.index.usage import Usage
 from dancematch.types import Codebook, Fingerprint, Match
 
-__all__ = ["PASSAGES", "Crowd", "Engine", "Insight", "Query"]
+__all__ = ["PASSAGES", "Engine", "Insight", "Query"]
 
 
 class Insight(NamedTuple):
@@ -62,7 +52,6 @@ class _Derived:
     """What the first search after a change makes of the dances for all others; a change begins a new one."""
 
     rarity: Rarity | None = None
-    peers: Peers | None = None
 
 
 class Engine:
@@ -91,7 +80,7 @@ class Engine:
         self._derived = _Derived()
         for one in background:
             self._checked(one)
-        self._background = unpack(pack(background)) if background else EMPTY
+        self._cohort = Cohort.of(list(background))
         self._library.entries.add_strangers(background)
         self._library.columns.append_fingerprints(background)
         self.add([Known(key, name, words) for key, (name, words) in enumerate(dances)])
@@ -170,7 +159,8 @@ class Engine:
         readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
         shortlisted = Shortlisted(self._names(candidates), candidates.stretches, self._library.shelf)
-        return rank(queries, readings, shortlisted, self._judges(only.but), chosen, limit)  # stage two: order
+        dances = self._library.entries.dances - len(self._library.entries.dances_named(only.but))
+        return rank(queries, readings, shortlisted, self._cohort, dances, chosen, limit)  # stage two
 
     def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], Judged]:
         """The dances that stage one proposes for one reading of a clip, and what each metric says of them."""
@@ -180,17 +170,12 @@ class Engine:
         looked = look_at(reading, self._library.shelf, candidates.stretches[0], chosen)
         return self._names(candidates), looked
 
-    def crowd(self, query: Query, *, settings: Settings | None = None) -> Crowd:
-        """What other dances score against one reading of a clip: what its E-values are judged by."""
-        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        return crowd(reading, self._judges(), settings or self._settings)
-
-    def takes_of(self, dance_id: str) -> frozenset[str]:
-        """The dance, and those of a crowd's peers that are takes of it: who do not judge it."""
+    def scored(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Scored:
+        """What words and synchrony say of each track of one dance for one variant of a query."""
         shelf = self._library.shelf
         own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
-        takes = self._judges().peers.takes_of(shelf.stretches(shelf.wholes(own)))
-        return frozenset({dance_id}).union(*takes)
+        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
+        return score_candidates(reading, shelf, shelf.wholes(own), self._cohort, settings or self._settings)
 
     def insight(self) -> Insight:
         """What searches go by at this moment."""
@@ -228,7 +213,7 @@ class Engine:
 
     def _model(self) -> dict[str, Any]:
         """What the arrays depend on beside the dances."""
-        postings = self._library.postings
+        postings, cohort = self._library.postings, self._cohort.stretches
         return {
             "model_id": self._codebook.model_id,
             "channels": list(self._codebook.channels),
@@ -236,7 +221,7 @@ class Engine:
             "weighting": self._settings.weighting,
             "postings": postings.channels.tolist(),
             "windows": [WINDOW_SECONDS, WINDOW_STEP_SECONDS, WINDOWED_FROM_SECONDS],
-            "background": zlib.crc32(self._background.words.tobytes() + self._background.seen.tobytes()),
+            "background": zlib.crc32(cohort.words.tobytes() + cohort.seen.tobytes()),
         }
 
     def usage(self) -> Usage:
@@ -260,14 +245,3 @@ class Engine:
 
     def _names(self, candidates: Candidates) -> list[str]:
         return [self._library.entries.names[dance] for dance in candidates.dances.tolist()]
-
-    def _judges(self, but: frozenset[str] = frozenset()) -> Judges:
-        """What the scores of a search without some dances are judged by."""
-        entries, derived = self._library.entries, self._derived
-        if derived.peers is None:
-            chosen = entries.sample(PEERS)
-            own, begins = entries.of_tracks(chosen)  # the whole and its windows
-            names = [entries.names[dance] for dance in entries.dances_of(chosen).tolist()]
-            derived.peers = Peers(names, entries.placed(own), begins, self._library.shelf, self._worth())
-        dances = entries.dances - len(entries.dances_named(but))
-        return Judges(self._background, derived.peers, dances, but)

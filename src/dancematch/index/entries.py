@@ -189,14 +189,6 @@ class Entries:
         """The numbers of all tracks that are there."""
         return np.flatnonzero(self._alive.rows)
 
-    def sample(self, most: int) -> NDArray[np.intp]:
-        """About so many of the tracks that are there, evenly spread; never more."""
-        alive = self._alive.rows
-        if alive.all():  # the same, without a list of a million
-            return np.arange(0, len(alive), max(1, -(-len(alive) // most)))
-        tracks = self.tracks
-        return tracks[:: max(1, -(-len(tracks) // most))]
-
     def allowed(self, only: Only) -> NDArray[np.bool_]:
         """Whether a search for `only` may find each track."""
         facts, allowed = self._facts.rows, self._alive.rows.copy()

@@ -30,11 +30,12 @@ from dancematch.index.folder import (
 from dancematch.index.postings import Postings, Run
 from dancematch.index.shelf import Shelf, Volume
 from dancematch.index.shortlist import Library
+from dancematch.types import BONE_NUMBERS
 
-FORMAT = 1
+FORMAT = 2
 ABOUT = "engine.json"
 # Where these are large they are taken on trust: no number in them leads outside an array.
-_UNCHECKED = {"words", "seen", "keys", "starts", "occurrences", "times"}
+_UNCHECKED = {"words", "seen", "bones", "keys", "starts", "occurrences", "times"}
 
 
 def save_library(folder: Path, stamp: str, model: Mapping[str, Any], library: Library) -> None:
@@ -78,6 +79,7 @@ def _write(folder: Path, stamp: str, model: Mapping[str, Any], library: Library)
         "seen": (np.uint8, [volume.seen for volume in volumes]),
         "offsets": (np.int64, _joined_offsets(volumes)),
         "clocks": (np.float64, [volume.clocks for volume in volumes]),
+        "bones": (np.int8, [volume.bones for volume in volumes]),
         "keys": (key, [run.keys for run in runs]),
         "starts": (np.uint32, [run.starts for run in runs]),
         "occurrences": (np.uint32, [run.entries for run in runs]),
@@ -133,6 +135,7 @@ def _read(folder: Path, about: Mapping[str, Any], columns: Columns) -> Library:
         cut(whole("seen", np.uint8), [steps * -(-wide // 8)])[0].reshape(-1, -(-wide // 8)),
         cut(whole("offsets", np.int64), [tracks + 1])[0],
         cut(whole("clocks", np.float64), [2 * tracks])[0].reshape(-1, 2),
+        cut(whole("bones", np.int8), [steps * BONE_NUMBERS])[0].reshape(-1, BONE_NUMBERS),
     )
     keys, sizes = np.array(about["runs"], dtype=np.int64).reshape(-1, 2).T
     runs = map(

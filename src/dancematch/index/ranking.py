@@ -1,33 +1,37 @@
-"""Stage two and the verdict: shortlisted dances in order, with how sure each is.
+"""Stage two: shortlisted dances in order of their likelihood ratios, with verdicts.
 
-It needs the words of the shortlist and of a few peers, and nothing else of a catalogue: where those
-came from, the library of this process or parts of one on other machines, makes no difference.
+It needs the words and bones of the shortlist, and nothing else of a catalogue: where those came from, the
+library of this process or shards on other machines, makes no difference.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import TEMPI
-from dancematch.index.calibrate import Judging, Tail, evalues, tail_of
+from dancematch.index.cohort import FEWEST, Cohort, NullScores, null_scores
 from dancematch.index.hands import each
 from dancematch.index.judge import Judged, judge
-from dancematch.index.likeness import Rarity, Reading
+from dancematch.index.likeness import Reading
 from dancematch.index.settings import Settings
-from dancematch.index.shelf import Placed, Shelf, Stretches
-from dancematch.index.takes import are_takes, dances_among, histograms
-from dancematch.types import Fingerprint, FloatArray, Match
+from dancematch.index.shelf import Placed, Shelf, bones_of
+from dancematch.index.synchrony import Pointing, Synchrony
+from dancematch.index.verdict import evalue_of, shipped_calibration, verdict_of
+from dancematch.types import Fingerprint, FloatArray, Match, Span
 
-PEERS = 60  # dances of the catalogue that help to judge a score
 PASSAGES = 8  # of a match
+TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
+CLEAR_SYNCHRONY = 3.0  # deviations above the cohort from which on synchrony says where the query lies
+PLAIN_TEMPO = TEMPI.index(1.0)
 
 
 @dataclass(frozen=True)
 class Query:
-    """One way to read the clip that is searched for."""
+    """One variant of one dancer of the clip that is searched for."""
 
     fingerprint: Fingerprint
     mirrored: bool = False
@@ -39,210 +43,182 @@ class Shortlisted:
     """Dances to be looked at closely."""
 
     names: Sequence[str]
-    stretches: Sequence[Placed]  # a reading: one a dance, on the shelf
+    stretches: Sequence[Placed]  # per variant: one per dance, on the shelf
     shelf: Shelf
 
 
 @dataclass(frozen=True, eq=False)
-class Peers:
-    """A few dances of the catalogue, evenly chosen, as a yardstick."""
+class Scored:
+    """One variant of the query against every candidate."""
 
-    names: Sequence[str]  # a track each
-    entries: Placed  # track by track the whole and its windows, on the shelf
-    begins: NDArray[np.int64]  # where each track's entries begin
-    shelf: Shelf
-    rarity: Rarity
+    judged: Judged
+    synchrony: Synchrony  # its tempi are of `TEMPI`
+    null: NullScores
 
     @cached_property
-    def _histograms(self) -> FloatArray:
-        return histograms(
-            self.shelf.stretches(self.shelf.wholes(self.entries.tracks[self.begins])), self.rarity
+    def relative(self) -> dict[str, FloatArray]:
+        """What the likelihood ratio is computed from: [candidates] each."""
+        if len(self.null.words) < FEWEST:
+            nothing = np.zeros(len(self.judged.scores), np.float32)
+            return dict.fromkeys(("words", "synchrony", "tempo"), nothing)
+        return {
+            "words": self.null.relative_words(self.judged.evidence),
+            "synchrony": self.null.relative_strengths(self.synchrony.strengths),
+            "tempo": (self.synchrony.tempi != PLAIN_TEMPO).astype(np.float32),
+        }
+
+    @cached_property
+    def log_ratios(self) -> FloatArray:
+        """The log likelihood ratio of each candidate; 0 where the cohort is too small to tell."""
+        if len(self.null.words) < FEWEST:
+            return np.zeros(len(self.judged.scores), np.float32)
+        return shipped_calibration().log_ratios(self.relative)
+
+    @property
+    def null_log_ratios(self) -> FloatArray:
+        """The same of the cohort's members, which are not the dance."""
+        null = self.null
+        return shipped_calibration().log_ratios(
+            {
+                "words": null.relative_words(null.words),
+                "synchrony": null.relative_strengths(null.strengths),
+                "tempo": np.zeros(len(null.words), np.float32),
+            }
         )
-
-    @cached_property
-    def _alike(self) -> FloatArray:
-        return self._histograms @ self._histograms.T
-
-    @cached_property
-    def takes(self) -> dict[str, int]:
-        """The same number for takes of one dance, by name."""
-        return dict(zip(self.names, dances_among(self._alike).tolist(), strict=True))
-
-    def takes_of(self, dances: Stretches) -> list[frozenset[str]]:
-        """Of each dance, the peers that are takes of it."""
-        if not len(self.names):
-            return [frozenset()] * (len(dances.offsets) - 1)
-        likeness = histograms(dances, self.rarity) @ self._histograms.T
-        taken = [np.flatnonzero(are_takes(one, self._alike)).tolist() for one in likeness]
-        return [frozenset(self.names[peer] for peer in peers) for peers in taken]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A dance that stage two has looked at, by the reading of the clip that fits it best."""
-
-    reading: int
-    candidate: int
-    name: str
-    score: float
-    evidence: float
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """What other dances score against one reading of the clip."""
-
-    background: FloatArray
-    peers: dict[str, float]  # dances of the catalogue, by name
-    takes: Mapping[str, int]  # of each peer: the same number for takes of one dance
-    dances: int  # how many the catalogue has
-
-    @cached_property
-    def _tail(self) -> Tail | None:
-        return tail_of(self.background)
-
-    def evalues(self, scores: FloatArray, readings: int, but: Collection[str]) -> FloatArray:
-        """How many dances would score as well by chance, all readings of the clip tried.
-
-        `but` some peers: nobody is a judge of himself, nor of another take of his dance.
-        """
-        names = [name for name in self.peers if name not in but]
-        judging = Judging(
-            np.array([self.peers[name] for name in names], np.float32),
-            np.array([self.takes[name] for name in names], np.int64),
-        )
-        return evalues(scores, self._tail, judging, self.dances * readings)
-
-
-@dataclass(frozen=True, eq=False)
-class Judges:
-    """What scores are judged by: clips of no dance here, and dances that are here."""
-
-    background: Stretches
-    peers: Peers
-    dances: int  # how many the catalogue has
-    but: frozenset[str] = frozenset()  # peers that count as if they were not there
 
 
 def rank(
     queries: Sequence[Query],
     readings: Sequence[Reading],
     shortlisted: Shortlisted,
-    judges: Judges,
+    cohort: Cohort,
+    dances: int,
     settings: Settings,
     limit: int,
 ) -> list[Match]:
-    """The shortlisted dances most like the clip, best first; each by its best reading and place."""
-    looked = each(
-        lambda number: look_at(readings[number], shortlisted.shelf, shortlisted.stretches[number], settings),
+    """The candidates most likely to be the dance of one dancer, best first; each by its best variant.
+
+    `dances` is how many the catalogue has: a ratio is worth the less, the more were searched.
+    """
+    if not len(shortlisted.names):
+        return []
+    scored = each(
+        lambda number: score_candidates(
+            readings[number], shortlisted.shelf, shortlisted.stretches[number], cohort, settings
+        ),
         range(len(readings)),
     )
-    found = _ranked(queries, shortlisted.names, looked, limit)
-    tracks = [int(shortlisted.stretches[one.reading].tracks[one.candidate]) for one in found]
-    chances = _chances(found, tracks, readings, shortlisted.shelf, judges, settings)
+    ratios = np.stack([one.log_ratios for one in scored])  # [variants, candidates]
+    scores = np.stack([one.judged.scores for one in scored])
+    keys = ratios if settings.ranked_by == "likelihood" else scores
+    variants, best = keys.argmax(axis=0), keys.max(axis=0)
+    tie = scores[variants, np.arange(len(variants))]
+    names = shortlisted.names
+    order = sorted(range(len(names)), key=lambda number: (-best[number], -tie[number], names[number]))
     return [
-        _match(
-            one, queries[one.reading], readings[one.reading],
-            reference=shortlisted.shelf.fingerprint(track), looked=looked[one.reading], evalue=chance,
-        )
-        for one, track, chance in zip(found, tracks, chances, strict=True)
-    ]  # fmt: skip
-
-
-def _chances(
-    found: Sequence[_Found],
-    tracks: Sequence[int],
-    readings: Sequence[Reading],
-    shelf: Shelf,
-    judges: Judges,
-    settings: Settings,
-) -> list[float]:
-    """The E-value of each dance that was found, whose track on the shelf is told."""
-    best = sorted({one.reading for one in found})
-    crowds = dict(
-        zip(best, each(lambda number: crowd(readings[number], judges, settings), best), strict=True)
-    )
-    takes = judges.peers.takes_of(shelf.stretches(shelf.wholes(np.array(tracks, np.int64))))
-    return [
-        float(crowds[one.reading].evalues(np.array([one.evidence]), len(readings), own | {one.name})[0])
-        for one, own in zip(found, takes, strict=True)
+        _match(number, queries[v], readings[v], scored[v], shortlisted, v, dances)
+        for number in order[:limit]
+        for v in [int(variants[number])]
     ]
 
 
+def score_candidates(
+    reading: Reading, shelf: Shelf, placed: Placed, cohort: Cohort, settings: Settings
+) -> Scored:
+    """What words and synchrony say of candidates for one variant of the query."""
+    judged = look_at(reading, shelf, placed, settings)
+    words = reading.fingerprint
+    bones, seconds = bones_of(words), words.seconds_per_word
+    plain = Pointing(bones, np.ones(1), seconds)
+    likely = np.argsort(-judged.evidence, kind="stable")[:TEMPO_TRIED]
+    candidates = shelf.bones(placed.tracks)
+    found = plain.synchrony(candidates)
+    stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
+    synchrony = _with_tempi(found, stretched, likely)
+    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings))
+
+
+def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]) -> Synchrony:
+    """The better of the two where several tempi were tried."""
+    better = stretched.strengths > plain.strengths[likely]
+    every: dict[str, Any] = plain._replace(tempi=np.full(len(plain.tempi), PLAIN_TEMPO))._asdict()
+    for name, array in every.items():
+        array[likely[better]] = getattr(stretched, name)[better]
+    return Synchrony(**every)
+
+
 def look_at(reading: Reading, shelf: Shelf, placed: Placed, settings: Settings) -> Judged:
-    """What both stages say of stretches of known dances for one reading of the clip."""
+    """What both stages say of segments of known dances for one variant of the query."""
     stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
     same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
     return judge(reading, stretches, stretches if same else shelf.stretches(whole), settings)
 
 
-def crowd(reading: Reading, judges: Judges, settings: Settings) -> Crowd:
-    """What other dances score against one reading of the clip."""
-    background = judge(reading, judges.background, judges.background, settings).evidence
-    peers = judges.peers
-    shown = reading.histogram(reading.cosines(peers.shelf.stretches(peers.entries)))
-    tops = np.maximum.reduceat(shown, peers.begins)
-    best = np.flatnonzero(shown == np.repeat(tops, np.diff(peers.begins, append=len(shown))))
-    best = best[best.searchsorted(peers.begins)]  # of equal ones the first
-    chosen = Placed(*(column[best] for column in peers.entries))
-    judged = look_at(reading, peers.shelf, chosen, settings).evidence
-    scores = dict(zip(peers.names, judged.tolist(), strict=True))
-    for name in judges.but & scores.keys():
-        del scores[name]  # as if it were not there
-    return Crowd(background, scores, peers.takes, judges.dances)
-
-
-def _ranked(
-    queries: Sequence[Query], names: Sequence[str], looked: Sequence[Judged], limit: int
-) -> list[_Found]:
-    """The best dances in their order, each by the reading that fits it best."""
-    if not len(names):
-        return []
-    agreements = np.stack([one.lines.agreements for one in looked])  # [readings, dances]
-    scores = np.stack([one.scores for one in looked])
-    # Between mirrored and not, order decides: a dance that repeats its moves on the other side
-    # has its own mirror's histogram. Between dancers, the score: a few words agree with anything.
-    dancers = np.array([query.dancer for query in queries])
-    for dancer in np.unique(dancers):
-        own = np.flatnonzero(dancers == dancer)
-        best = own[agreements[own].argmax(axis=0)]
-        scores[own] = np.where(own[:, None] == best, scores[own], -np.inf)
-    chosen, best_scores = scores.argmax(axis=0).tolist(), scores.max(axis=0).tolist()
-    order = sorted(range(len(names)), key=lambda number: (-best_scores[number], names[number]))
-    return [
-        _Found(
-            chosen[number],
-            number,
-            names[number],
-            score=best_scores[number],
-            evidence=float(looked[chosen[number]].evidence[number]),
-        )
-        for number in order[:limit]
-    ]
-
-
 def _match(
-    found: _Found, query: Query, reading: Reading, *, reference: Fingerprint, looked: Judged, evalue: float
+    number: int,
+    query: Query,
+    reading: Reading,
+    scored: Scored,
+    shortlisted: Shortlisted,
+    variant: int,
+    dances: int,
 ) -> Match:
-    number, lines = found.candidate, looked.lines
-    in_query, in_reference = reading.spans(reference, int(lines.offsets[number]), int(lines.tempi[number]))
-    by_channel = {
-        name: max(0.0, float(cosine))
-        for name, cosine, shown in zip(
-            reading.codebook.channels, looked.cosines[:, number], reading.seen, strict=True
-        )
-        if shown > 0
-    }
-    parts = {name: float(values[number]) for name, values in looked.parts.items()}
+    track = int(shortlisted.stretches[variant].tracks[number])
+    reference = shortlisted.shelf.fingerprint(track)
+    in_query, in_reference, tempo = _spans(number, reading, scored, reference)
+    log_ratio = float(scored.log_ratios[number])
+    evalue = evalue_of(log_ratio, dances)
     return Match(
-        dance_id=found.name,
-        score=found.score,
+        dance_id=shortlisted.names[number],
+        score=float(scored.judged.scores[number]),
         query=in_query,
         reference=in_reference,
         mirrored=query.mirrored,
-        tempo=TEMPI[lines.tempi[number]],
+        tempo=tempo,
         dancer=query.dancer,
+        verdict=verdict_of(evalue),
+        log_ratio=log_ratio,
         evalue=evalue,
-        parts={**parts, "order": float(lines.agreements[number]), **by_channel},
+        parts=_parts(number, reading, scored),
         passages=reading.passages(reference, PASSAGES),
     )
+
+
+def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> tuple[Span, Span, float]:
+    """Where the query lies, and its tempo: by synchrony if that is clear, else by the words' order."""
+    synchrony, lines = scored.synchrony, scored.judged.lines
+    if scored.relative["synchrony"][number] < CLEAR_SYNCHRONY:
+        tempo = int(lines.tempi[number])
+        spans = reading.spans(reference, int(lines.offsets[number]), tempo)
+        return *spans, TEMPI[tempo]
+    words, tempo = reading.fingerprint, TEMPI[synchrony.tempi[number]]
+    offset, step = float(synchrony.offsets[number]), words.seconds_per_word
+    first = max(0.0, -offset / tempo)
+    last = min(len(words), (len(reference) - offset) / tempo)
+    begin, end = max(0.0, offset + tempo * first), offset + tempo * last
+    return (
+        Span(words.start + step * first, words.start + step * last),
+        Span(reference.start + step * begin, reference.start + step * end),
+        tempo,
+    )
+
+
+def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
+    """Everything that the score and the likelihood ratio were made of."""
+    judged, synchrony = scored.judged, scored.synchrony
+    by_channel = {
+        name: max(0.0, float(cosine))
+        for name, cosine, shown in zip(
+            reading.codebook.channels, judged.cosines[:, number], reading.seen, strict=True
+        )
+        if shown > 0
+    }
+    parts = {name: float(values[number]) for name, values in judged.parts.items()}
+    moving = {
+        "synchrony": float(synchrony.heights[number]),
+        "synchrony_ratio": float(synchrony.ratios[number]),
+        "synchrony_seconds": float(synchrony.overlaps[number]),
+        "relative_words": float(scored.relative["words"][number]),
+        "relative_synchrony": float(scored.relative["synchrony"][number]),
+    }
+    return {**parts, "order": float(judged.lines.agreements[number]), **moving, **by_channel}

@@ -38,6 +38,7 @@ class Settings:
     weighting: Weighting = DEFAULT_WEIGHTING  # of the words in histograms
     shortlist: Shortlist = "capped"
     metrics: Literal["default", "paper"] = "default"
+    ranked_by: Literal["likelihood", "score"] = "likelihood"
 
     def shortlisted(self, dances: int) -> int:
         """How many of the dances stage two looks at."""
@@ -52,6 +53,8 @@ DEFAULT = Settings(WEIGHTS_DEFAULT)
 SETTINGS: Mapping[str, Settings] = MappingProxyType(
     {
         "default": DEFAULT,
-        "paper": Settings(WEIGHTS_PAPER, weighting="cosine", shortlist="paper", metrics="paper"),
+        "paper": Settings(
+            WEIGHTS_PAPER, weighting="cosine", shortlist="paper", metrics="paper", ranked_by="score"
+        ),
     }
 )

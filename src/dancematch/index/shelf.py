@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dancematch.index.blocks import frozen
 from dancematch.index.histogram import SEEN
-from dancematch.types import Fingerprint
+from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint
 
 VOLUME = 1 << 18  # tracks; a fuller volume is not copied any more when others come
 
@@ -42,6 +42,13 @@ class Placed(NamedTuple):
     lasts: NDArray[np.int64]
 
 
+class Bones(NamedTuple):
+    """How the bones of several tracks point, end to end."""
+
+    values: BoneArray  # [steps, 20]
+    offsets: NDArray[np.int64]  # [tracks + 1]
+
+
 EMPTY = Stretches(np.zeros((0, 1), np.uint8), np.zeros((0, 1), np.uint8), np.zeros(1, np.int64))
 
 
@@ -52,10 +59,11 @@ class Volume:
     words: NDArray[Any]  # [steps, channels]: bytes where the vocabulary allows
     seen: NDArray[np.uint8]  # [steps, channels / 8]: a bit a channel
     offsets: NDArray[np.int64]  # [tracks + 1]
-    clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
+    clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds per word
+    bones: BoneArray  # [steps, 20]
 
     def __post_init__(self) -> None:
-        for array in (self.words, self.seen, self.offsets, self.clocks):
+        for array in (self.words, self.seen, self.offsets, self.clocks, self.bones):
             frozen(array)
 
     def __len__(self) -> int:
@@ -68,6 +76,7 @@ class Volume:
             np.concatenate([self.seen, other.seen]),
             np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
             np.concatenate([self.clocks, other.clocks]),
+            np.concatenate([self.bones, other.bones]),
         )
 
 
@@ -79,7 +88,15 @@ def pack(fingerprints: Sequence[Fingerprint]) -> Volume:
         np.packbits(np.concatenate([one.visibility for one in fingerprints]) >= SEEN, axis=1),
         np.cumsum([0, *map(len, fingerprints)]).astype(np.int64),
         np.array([(one.start, one.seconds_per_word) for one in fingerprints], dtype=np.float64),
+        np.concatenate([bones_of(one) for one in fingerprints]),
     )
+
+
+def bones_of(fingerprint: Fingerprint) -> BoneArray:
+    """How its bones point at each word; all unseen where that is not known."""
+    if fingerprint.bones is not None:
+        return fingerprint.bones
+    return np.full((len(fingerprint), BONE_NUMBERS), BONES_UNSEEN, np.int8)
 
 
 def unpack(volume: Volume) -> Stretches:
@@ -107,7 +124,7 @@ class Shelf:
     @property
     def nbytes(self) -> int:
         """Memory of all arrays."""
-        return sum(v.words.nbytes + v.seen.nbytes + v.offsets.nbytes + v.clocks.nbytes for v in self.volumes)
+        return sum(array.nbytes for volume in self.volumes for array in vars(volume).values())
 
     def add(self, fingerprints: Sequence[Fingerprint]) -> range:
         """Put tracks at the end; returns their numbers."""
@@ -140,17 +157,30 @@ class Shelf:
         words = np.minimum(volume.words[first:end], self.vocabulary - 1)  # whatever a file holds
         return Fingerprint(
             words, self.vocabulary, float(seconds_per_word), self._model_id,
-            float(start), seen.astype(np.float32),
+            float(start), seen.astype(np.float32), volume.bones[first:end],
         )  # fmt: skip
 
     def volume_of(self, tracks: NDArray[np.integer]) -> Volume:
         """Some of the tracks, at least one, copied."""
         numbers, held = np.asarray(tracks, dtype=np.int64), self._held
         words, seen, offsets = self.stretches(self.wholes(numbers))
+        bones = self.bones(numbers).values
         clocks = np.zeros((len(numbers), 2))
         for volume, chosen, inside in _by_volume(held, numbers):
             clocks[chosen] = volume.clocks[inside]
-        return Volume(words, np.packbits(seen, axis=1), offsets, clocks)
+        return Volume(words, np.packbits(seen, axis=1), offsets, clocks, bones)
+
+    def bones(self, tracks: NDArray[np.integer]) -> "Bones":
+        """How the bones of each track point, all of it."""
+        numbers, held = np.asarray(tracks, dtype=np.int64), self._held
+        lengths = self.wholes(numbers).lasts + 1
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        values = np.empty((offsets[-1], BONE_NUMBERS), np.int8)
+        for volume, chosen, inside in _by_volume(held, numbers):
+            for place, first in zip(chosen.tolist(), volume.offsets[inside].tolist(), strict=True):
+                begin, end = offsets[place], offsets[place + 1]
+                values[begin:end] = volume.bones[first : first + end - begin]
+        return Bones(values, offsets)
 
     def stretches(self, placed: Placed) -> Stretches:
         """The words of stretches."""

@@ -61,6 +61,7 @@ def packed_volume(
     visibility: NDArray[np.uint8],
     lengths: NDArray[np.int64],
     clocks: NDArray[np.float64],
+    bones: NDArray[np.int8],
     vocabulary: int,
 ) -> Volume:
     """Tracks end to end, visibilities as a byte each ([steps, channels], 255 = 1), as a shelf keeps them."""
@@ -69,4 +70,5 @@ def packed_volume(
         np.packbits(_SEEN_LEVELS[visibility], axis=1),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         clocks,
+        bones,
     )

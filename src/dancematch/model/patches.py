@@ -8,11 +8,13 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from dancematch.directions import bone_directions
 from dancematch.errors import InputError
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.motion import FPS, canonicalise
@@ -84,8 +86,9 @@ class PatchTokeniser(ABC):
         return ticks > self.patch_frames - 1 - 1e-6
 
     def fingerprint(self, motion: Motion) -> Fingerprint:
-        """Put a motion into words."""
-        return self._speak(self._canonical(motion))
+        """Put a motion into words, and keep how its bones point at each."""
+        spoken = self._speak(self._canonical(motion))
+        return replace(spoken, bones=bone_directions(motion, self.patch_frames)[: len(spoken)])
 
     def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
         """The motion in words, with the first patch beginning at `count` different moments.

@@ -26,11 +26,11 @@ from dancematch.model.names import called
 from dancematch.model.names import shipped_models as shipped_models
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
-from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
+from dancematch.types import BONE_NUMBERS, BoneArray, Codebook, Fingerprint, FloatArray, Motion, WordArray
 
 FORMAT = 1
 DEFAULT_MODEL = "network"
-BACKGROUND = ("model_id", "words", "visibility", "lengths")  # arrays of its file
+BACKGROUND = ("model_id", "words", "visibility", "bones", "lengths")  # arrays of its file
 
 
 @runtime_checkable
@@ -172,6 +172,7 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
             model_id=np.array(model.model_id),
             words=words.astype(np.uint8 if model.vocabulary <= 256 else np.uint16),
             visibility=np.round(255 * visibility).astype(np.uint8),
+            bones=np.concatenate([np.zeros((0, BONE_NUMBERS), np.int8), *map(_bones, background)]),
             lengths=np.array([len(fingerprint) for fingerprint in background], dtype=np.uint32),
         )
         # Last and at once, because a folder with a config is a finished one.
@@ -180,6 +181,12 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
         unfinished.replace(folder / "config.json")
     except (OSError, SafetensorError) as error:
         raise ModelError(f"the model cannot be kept in {folder}: {error}") from None
+
+
+def _bones(fingerprint: Fingerprint) -> BoneArray:
+    if fingerprint.bones is None:
+        raise ModelError("a background needs dances that were seen, got one of words alone")
+    return fingerprint.bones
 
 
 def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> list[Fingerprint]:
@@ -195,13 +202,19 @@ def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> li
         ends = np.cumsum(stored["lengths"])
         *words, rest = np.split(stored["words"], ends)
         *visibility, _ = np.split(stored["visibility"] / np.float32(255), ends)
+        *bones, _ = np.split(stored["bones"], ends)
         if len(rest):
             raise InputError(f"{len(rest)} words belong to no dance")
         return [
             Fingerprint(
-                spoken, tokeniser.vocabulary, tokeniser.seconds_per_word, tokeniser.model_id, visibility=seen
+                spoken,
+                tokeniser.vocabulary,
+                tokeniser.seconds_per_word,
+                tokeniser.model_id,
+                visibility=seen,
+                bones=pointing,
             )
-            for spoken, seen in zip(words, visibility, strict=True)
+            for spoken, seen, pointing in zip(words, visibility, bones, strict=True)
         ]
     except (ValueError, TypeError, InputError) as error:
         reason = str(error) if isinstance(error, InputError) else "its arrays do not fit together"

@@ -14,8 +14,8 @@ from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
@@ -34,10 +34,11 @@ from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.periods import measure_periods
 from dancematch.pipeline.words import period_in, words_in
 from dancematch.pose import default_estimator
-from dancematch.types import Fingerprint, Match, Motion, Span
+from dancematch.types import Fingerprint, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine
+    from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.readings import Performance
 
 
@@ -72,11 +73,6 @@ def _readable(name: str) -> str:
 def _named(path: Path) -> str:
     """The name that a dance has by its file: on one line, whatever is in the file's."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in _readable(path.stem))
-
-
-def sure_ones(matches: Sequence[Match], max_evalue: float = MAX_EVALUE) -> list[Match]:
-    """The matches that chance gives no more often than `max_evalue` times a search."""
-    return [match for match in matches if match.evalue is not None and match.evalue <= max_evalue]
 
 
 def _brought_near(motion: Motion) -> Motion:
@@ -251,20 +247,23 @@ class Catalogue:
         query: str | Path | Motion | Sequence[Motion],
         *,
         limit: int = LIMIT,
-        max_evalue: float | None = MAX_EVALUE,
+        max_evalue: float = MAX_EVALUE,
         only: Only = ANY,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
-    ) -> list[Match]:
-        """The known dances that the clip may be, best first; empty if it is none of them.
+    ) -> "Answer":
+        """Which known dance the clip is: one verdict per dancer.
 
         The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
-        for, as seen and mirrored. `max_evalue` is the decision: a match that chance would give more
-        often is left out; None keeps all.
+        for, as seen and mirrored. `max_evalue` is the decision: a dance with a larger E-value is no match.
         """
-        queries = [reading for one in self.readings(query, on_progress) for reading in one.queries()]
-        matches = self.engine().search(queries, limit=limit, settings=settings, only=only)
-        return matches if max_evalue is None else sure_ones(matches, max_evalue)
+        from dancematch.pipeline.answer import search_dancers
+
+        performances = self.readings(query, on_progress)
+        return search_dancers(
+            self.engine().search, performances,
+            limit=limit, max_evalue=max_evalue, only=only, settings=settings,
+        )  # fmt: skip
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import Engine
 from dancematch.index.explain import Evidence, evidence_of
 from dancematch.index.localise import Segment
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.readings import Performance

@@ -167,7 +167,7 @@ class KeptEngine:
         self._state, pieces = packed_tracks(self._store, self._part)
         for piece in pieces:
             volume = packed_volume(
-                piece.words, piece.visibility, piece.lengths, piece.clocks, piece.vocabulary
+                piece.words, piece.visibility, piece.lengths, piece.clocks, piece.bones, piece.vocabulary
             )
             facts = (piece.keys, piece.dance_ids, piece.labels, piece.banks, piece.periods)
             engine.enter(Tracks(*facts, volume))

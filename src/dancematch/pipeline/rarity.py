@@ -1,33 +1,27 @@
 """How likely chance is to give a match, and how rare its passage is among the dances of a catalogue."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from dancematch.index.engine import Engine, Query
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.holders import holders
-from dancematch.index.metrics import combine
-from dancematch.index.settings import DEFAULT
 from dancematch.pipeline.readings import Performance
 from dancematch.types import Match, Span
 
 
 @dataclass(frozen=True)
 class Chance:
-    """What the E-value is judged by."""
+    """How strongly the evidence speaks, beside what unrelated dances reach; ratios are log10."""
 
     evalue: float
     max_evalue: float  # the decision
-    score: float  # of the match, on the scale of this decision
-    needed: float  # on the same scale: below it, the E-value is above the decision
-    comparisons: int  # dances times ways to read the clip
-    background: tuple[float, ...]  # scores of ordinary dances that the model brings along
-    peers: Mapping[str, float]  # scores of other dances of the catalogue, or of some of them
-    takes: Mapping[str, int]  # of each peer: the same number for takes of one dance
-    not_asked: tuple[str, ...]  # dances that seem to be takes of the match: they do not judge it
+    log_ratio: float  # of the match
+    needed: float  # below it, the E-value is above the decision
+    dances: int  # that were searched
+    background: tuple[float, ...]  # ratios of unrelated dances that the model brings along
+    others: Mapping[str, float]  # ratios of the next best dances of the catalogue
 
 
 @dataclass(frozen=True)
@@ -44,24 +38,19 @@ class Commonness:
         return [name for name, value in self.others.items() if value >= self.agreement]
 
 
-def chance_of(engine: Engine, asked: Query, match: Match, readings: int, max_evalue: float) -> Chance:
-    """What a match's E-value is judged by; `asked` is the reading, one of so many, that it is of."""
-    crowd, takes = engine.crowd(asked), engine.takes_of(match.dance_id)
-    peers = {name: score for name, score in crowd.peers.items() if name not in takes}
-    scale = np.linspace(0, 1, 1001, dtype=np.float32)
-    expected = crowd.evalues(scale, readings, takes)
-    enough = scale[expected <= max_evalue]
-    parts = {name: np.array(max(match.parts[name], 0.0)) for name in DEFAULT.evidence}
+def chance_of(
+    engine: Engine, asked: Query, match: Match, others: Sequence[Match], dances: int, max_evalue: float
+) -> Chance:
+    """How strongly the evidence speaks for a match; `asked` is the variant of the query that it is of."""
+    null = engine.scored(asked, match.dance_id).null_log_ratios
     return Chance(
         evalue=float(match.evalue if match.evalue is not None else math.inf),
         max_evalue=max_evalue,
-        score=float(combine(parts, DEFAULT.evidence)),
-        needed=float(enough[0]) if len(enough) else 1.0,
-        comparisons=crowd.dances * readings,
-        background=tuple(round(score, 4) for score in crowd.background.tolist()),
-        peers={name: round(score, 4) for name, score in sorted(peers.items())},
-        takes={name: crowd.takes[name] for name in sorted(peers)},
-        not_asked=tuple(sorted(takes - {match.dance_id})),
+        log_ratio=match.log_ratio or 0.0,
+        needed=math.log10(dances / max_evalue) if max_evalue > 0 else math.inf,
+        dances=dances,
+        background=tuple(round(ratio, 3) for ratio in null.tolist()),
+        others={one.dance_id: round(one.log_ratio or 0.0, 3) for one in others},
     )
 
 

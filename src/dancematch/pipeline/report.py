@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from dancematch import formats
 from dancematch.catalogue.records import Dance, KnownTrack
 from dancematch.errors import InputError, NoDancerError
-from dancematch.index.calibrate import MAX_EVALUE
-from dancematch.index.engine import Engine, Query
+from dancematch.index.engine import Engine
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.explain import Measured, explain
 from dancematch.index.localise import IntArray
 from dancematch.index.settings import Only
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.motion import canonicalise, mirror
-from dancematch.pipeline.catalogue import Catalogue, sure_ones
+from dancematch.pipeline.answer import search_dancers
+from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.compare import BONES, Comparison, directions, in_order, laid_beside
 from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
 from dancematch.pipeline.footage import Footage, MarkedStill
@@ -131,7 +132,7 @@ class Evidence:
     @cached_property
     def rivals(self) -> list[Match]:
         """Other dances that pass the same limit."""
-        return sure_ones(self.others, self.chance.max_evalue)
+        return [one for one in self.others if (one.evalue or 0.0) <= self.chance.max_evalue]
 
     def described(self) -> dict[str, Any]:
         """All of it but the pictures, as JSON has it."""
@@ -199,20 +200,19 @@ def evidence(
     if dance_id is not None:
         catalogue.dance(dance_id)  # refused if there is none
     engine = catalogue.engine()
-    queries = [query for one in performances for query in one.queries()]
-    match, others = _found(engine, queries, dance_id, catalogue.where)
+    match, others = _found(engine, performances, dance_id, catalogue.where)
     own = next(one for one in performances if one.dancer == match.dancer)
     asked = own.queries()[int(match.mirrored)]
     why, alignment = explain(engine, asked, match)
     beside = _beside(catalogue, own, match, alignment)
-    name = Path(catalogue.where).name
+    name, dances = Path(catalogue.where).name, engine.insight().library.entries.dances
     return Evidence(
         clip=replace(clip, seconds=max(p.motion.span.end for p in performances), dancers=len(performances)),
         reference=catalogue.dance(match.dance_id),
         reference_dancer=beside.dancer,
         has_skeletons=beside.has_skeletons,
         match=match,
-        chance=chance_of(engine, asked, match, len(queries), max_evalue),
+        chance=chance_of(engine, asked, match, others, dances, max_evalue),
         commonness=commonness_of(engine, own, match, alignment),
         others=others,
         metrics=why.metrics,
@@ -220,9 +220,7 @@ def evidence(
         passages=beside.passages,
         covered=sum(overlap(one.query, match.query) for one in beside.passages) / match.query.seconds,
         moments=tuple(_moment(beside.both, place) for place in beside.chosen.tolist()),
-        catalogue=CatalogueFacts(
-            name, catalogue.identity, catalogue.generation, engine.insight().library.entries.dances
-        ),
+        catalogue=CatalogueFacts(name, catalogue.identity, catalogue.generation, dances),
         model_id=catalogue.tokeniser.model_id,
         version=version("dancematch"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -232,13 +230,14 @@ def evidence(
 
 
 def _found(
-    engine: Engine, queries: Sequence[Query], dance_id: str | None, where: str
+    engine: Engine, performances: Sequence[Performance], dance_id: str | None, where: str
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best others."""
-    nearest = engine.search(queries, limit=NEAREST + 1)
+    nearest = search_dancers(engine.search, performances, limit=NEAREST + 1).candidates
     found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
-        found = engine.search(queries, limit=1, only=Only(among=frozenset({dance_id})))
+        only = Only(among=frozenset({dance_id}))
+        found = search_dancers(engine.search, performances, limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
-from dancematch.index.calibrate import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.pipeline.compare import BONES
 from dancematch.server import schemas
 from dancematch.server.access import READER, At, Scopes, Threads, told

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import LIMIT
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.server import schemas
 from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
 from dancematch.server.problems import not_found

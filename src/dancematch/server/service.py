@@ -12,10 +12,10 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
-from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.engine import Query
 from dancematch.index.explain import explain
 from dancematch.index.settings import ANY, LIMIT, Only
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.pipeline.catalogue import Catalogue, sure_ones
 from dancematch.pipeline.compare import compare
 from dancematch.pipeline.extract import SERVICE_SUFFIX

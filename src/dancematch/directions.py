@@ -1,0 +1,59 @@
+"""How ten bones point in the picture, step by step: what synchrony is measured on.
+
+A pose estimator sees the picture plane well and depth badly, so a bone's direction is its (x, y) part in
+the camera's own frame: the dancer is not turned to face forward. What a bone does on average over a few
+seconds says how somebody stands and holds the arms; taken out, what is left is what moves, and when.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.motion import clean, to_body15
+from dancematch.skeletons import BODY15
+from dancematch.types import BONE_SCALE, BONES_UNSEEN, FloatArray, Motion
+
+_SIDES = [(f"{side}_{part}", f"{side}_{end}") for side in ("left", "right") for part, end in
+          (("shoulder", "elbow"), ("elbow", "wrist"), ("hip", "knee"), ("knee", "ankle"))]  # fmt: skip
+BONES = (("pelvis", "neck"), ("neck", "head"), *_SIDES)
+MEAN_SECONDS = 4.0  # over which the mean is taken out
+SEEN = 0.5  # visibility of both ends from which on a bone is seen
+
+_FROM, _TO = np.array([[BODY15.index(joint) for joint in bone] for bone in BONES]).T
+
+
+def bone_directions(motion: Motion, frames: int) -> NDArray[np.int8]:
+    """The directions of `BONES`, free of their moving mean, one row per step of `frames`: [steps, 20].
+
+    In units of 1 / `BONE_SCALE`; both numbers of an unseen bone are `BONES_UNSEEN`. The motion is on an
+    even clock of 30 frames per second afterwards, as words are.
+    """
+    body = clean(to_body15(motion))
+    directions, seen = _per_step(body, frames)
+    moving = directions - _moving_mean(directions, seen, MEAN_SECONDS * body.fps / frames)
+    scaled = np.clip(np.round(BONE_SCALE * moving), -127, 127)
+    steps = len(scaled)
+    return np.where(seen[:, :, None], scaled, BONES_UNSEEN).astype(np.int8).reshape(steps, 2 * len(BONES))
+
+
+def _per_step(body: Motion, frames: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The mean direction of each bone in each step, and whether half of the step shows it."""
+    bones = body.joints[:, _TO] - body.joints[:, _FROM]
+    lengths = np.linalg.norm(bones, axis=2)
+    visible = np.minimum(body.visibility[:, _FROM], body.visibility[:, _TO]) >= SEEN
+    visible &= lengths > 1e-6  # not so for NaN either
+    flat = np.where(visible[:, :, None], bones / np.where(visible, lengths, 1)[:, :, None], 0)[:, :, :2]
+    steps = len(flat) // frames
+    shown = visible[: steps * frames].reshape(steps, frames, len(BONES)).sum(axis=1)
+    summed = flat[: steps * frames].reshape(steps, frames, len(BONES), 2).sum(axis=1)
+    return summed / np.maximum(shown, 1)[:, :, None], 2 * shown >= frames
+
+
+def _moving_mean(directions: FloatArray, seen: NDArray[np.bool_], window: float) -> FloatArray:
+    """The mean over the steps around each one in which the bone is seen."""
+    steps, half = len(directions), int(window / 2)
+    counts = np.concatenate([np.zeros((1, len(BONES))), np.cumsum(seen, axis=0)])
+    sums = np.concatenate([np.zeros((1, len(BONES), 2)), np.cumsum(directions * seen[:, :, None], axis=0)])
+    first = np.maximum(np.arange(steps) - half, 0)
+    end = np.minimum(np.arange(steps) + half + 1, steps)
+    around = np.maximum(counts[end] - counts[first], 1)
+    return np.asarray((sums[end] - sums[first]) / around[:, :, None], dtype=np.float32)

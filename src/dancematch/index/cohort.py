@@ -1,0 +1,59 @@
+"""What unrelated dances score against a query: the model's background, taken as a cohort.
+
+A score says little by itself: somebody who hardly moves is like many, a short clip is like more. Scores are
+therefore taken relative to those of the cohort with the same query, as speaker verification does.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dancematch.index.judge import judge
+from dancematch.index.likeness import Reading
+from dancematch.index.settings import Settings
+from dancematch.index.shelf import EMPTY, Bones, Stretches, pack, unpack
+from dancematch.index.synchrony import Pointing
+from dancematch.types import BONE_NUMBERS, Fingerprint, FloatArray
+
+FEWEST = 20  # members; fewer say nothing about a score
+NEAREST = 20  # members whose words are most like the query's: those of its own style
+LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0, which says nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Dances that are not the one that is searched for."""
+
+    stretches: Stretches
+    bones: Bones
+
+    @classmethod
+    def of(cls, fingerprints: "list[Fingerprint] | tuple[Fingerprint, ...]") -> "Cohort":
+        """A cohort of these dances, which may be none."""
+        if not fingerprints:
+            return cls(EMPTY, Bones(np.zeros((0, BONE_NUMBERS), np.int8), np.zeros(1, np.int64)))
+        volume = pack(fingerprints)
+        return cls(unpack(volume), Bones(volume.bones, volume.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class NullScores:
+    """The cohort's scores against one variant of the query."""
+
+    words: FloatArray
+    strengths: FloatArray  # of synchrony
+
+    def relative_words(self, scores: FloatArray) -> FloatArray:
+        """How far scores of words lie above the mean of the nearest members."""
+        return np.asarray(scores - np.sort(self.words)[-NEAREST:].mean(), dtype=np.float32)
+
+    def relative_strengths(self, strengths: FloatArray) -> FloatArray:
+        """How many standard deviations strengths of synchrony lie above the cohort's mean, 0 where below."""
+        spread = max(float(self.strengths.std()), LEAST_SPREAD)
+        return np.asarray(np.maximum((strengths - self.strengths.mean()) / spread, 0), dtype=np.float32)
+
+
+def null_scores(reading: Reading, pointing: Pointing, cohort: Cohort, settings: Settings) -> NullScores:
+    """What the cohort scores against one variant of the query."""
+    words = judge(reading, cohort.stretches, cohort.stretches, settings).evidence
+    return NullScores(words, pointing.synchrony(cohort.bones).strengths)

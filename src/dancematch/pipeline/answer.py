@@ -1,0 +1,99 @@
+"""The answer to "which dance is this?": one verdict per dancer, with the candidates it was chosen from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dancematch.index.settings import ANY, LIMIT, Only, Settings
+from dancematch.index.verdict import MAX_EVALUE, verdict_of
+from dancematch.pipeline.readings import Performance
+from dancematch.types import Match, Span, Verdict
+
+_STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
+
+Searching = Callable[..., list[Match]]  # `Engine.search`, or the same on a cluster
+
+
+@dataclass(frozen=True)
+class DancerAnswer:
+    """What was found for one dancer of the clip."""
+
+    dancer: int  # 1 = the most prominent
+    span: Span  # when the dancer is in view
+    candidates: tuple[Match, ...]  # the likeliest dances, best first
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the likeliest dance."""
+        return self.candidates[0].verdict if self.candidates else "no match"
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The candidates that are a match or a possible one."""
+        return tuple(match for match in self.candidates if match.verdict != "no match")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search says of a clip."""
+
+    dancers: tuple[DancerAnswer, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The strongest of all dancers'."""
+        return max((one.verdict for one in self.dancers), key=_STRENGTH.__getitem__, default="no match")
+
+    @property
+    def candidates(self) -> list[Match]:
+        """Every dance that was looked at closely, once, by the dancer it fits best, the likeliest first."""
+        best: dict[str, Match] = {}
+        for match in (match for one in self.dancers for match in one.candidates):
+            if match.dance_id not in best or _key(match) < _key(best[match.dance_id]):
+                best[match.dance_id] = match
+        return sorted(best.values(), key=_key)
+
+    @property
+    def matches(self) -> list[Match]:
+        """The candidates that are a match or a possible one."""
+        return [match for match in self.candidates if match.verdict != "no match"]
+
+    def described(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return {
+            "verdict": self.verdict,
+            "dancers": [
+                {
+                    "dancer": one.dancer,
+                    "span": asdict(one.span),
+                    "verdict": one.verdict,
+                    "candidates": [asdict(match) for match in one.candidates],
+                }
+                for one in self.dancers
+            ],
+        }
+
+
+def _key(match: Match) -> tuple[float, float, str]:
+    return -(match.log_ratio or 0.0), -match.score, match.dance_id
+
+
+def search_dancers(
+    search: Searching,
+    performances: Sequence[Performance],
+    *,
+    limit: int = LIMIT,
+    max_evalue: float = MAX_EVALUE,
+    only: Only = ANY,
+    settings: Settings | None = None,
+) -> Answer:
+    """Search for every dancer of a clip, as seen and mirrored; each has a verdict of its own.
+
+    `max_evalue` is the decision: a dance with a larger E-value is no match.
+    """
+    answers = []
+    for one in performances:
+        found = search(one.queries(), limit=limit, settings=settings, only=only)
+        candidates = [replace(m, verdict=verdict_of(m.evalue or 0.0, max_evalue)) for m in found]
+        answers.append(DancerAnswer(one.dancer, one.motion.span, tuple(candidates)))
+    return Answer(tuple(answers))
