@@ -15,6 +15,8 @@ from dancematch.index.shelf import EMPTY, Bones, Stretches, pack, unpack
 from dancematch.index.synchrony import Pointing
 from dancematch.types import BONE_NUMBERS, Fingerprint, FloatArray
 
+Evidence = dict[str, FloatArray]  # what the likelihood ratio is computed from, by name: [candidates] each
+
 FEWEST = 20  # members; fewer say nothing about a score
 NEAREST = 20  # members whose words are most like the query's: those of its own style
 LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0, which says nothing
@@ -38,22 +40,33 @@ class Cohort:
 
 @dataclass(frozen=True, eq=False)
 class NullScores:
-    """The cohort's scores against one variant of the query."""
+    """The cohort's scores against one variant of the query: [members] each."""
 
-    words: FloatArray
+    histograms: FloatArray
+    orders: FloatArray
     strengths: FloatArray  # of synchrony
 
-    def relative_words(self, scores: FloatArray) -> FloatArray:
-        """How far scores of words lie above the mean of the nearest members."""
-        return np.asarray(scores - np.sort(self.words)[-NEAREST:].mean(), dtype=np.float32)
+    def __len__(self) -> int:
+        return len(self.histograms)
 
-    def relative_strengths(self, strengths: FloatArray) -> FloatArray:
-        """How many standard deviations strengths of synchrony lie above the cohort's mean, 0 where below."""
+    def relative(self, histograms: FloatArray, orders: FloatArray, strengths: FloatArray) -> Evidence:
+        """Scores as what they say beyond the cohort's.
+
+        Words: how far above the mean of the nearest members. Synchrony: how many standard deviations above the
+        mean of all, 0 where below.
+        """
         spread = max(float(self.strengths.std()), LEAST_SPREAD)
-        return np.asarray(np.maximum((strengths - self.strengths.mean()) / spread, 0), dtype=np.float32)
+        beyond = np.maximum((strengths - self.strengths.mean()) / spread, 0)
+        words = histograms - _nearest(self.histograms), orders - _nearest(self.orders)
+        named = zip(("histogram", "order", "synchrony"), (*words, beyond), strict=True)
+        return {name: np.asarray(values, dtype=np.float32) for name, values in named}
+
+
+def _nearest(scores: FloatArray) -> float:
+    return float(np.sort(scores)[-NEAREST:].mean())
 
 
 def null_scores(reading: Reading, pointing: Pointing, cohort: Cohort, settings: Settings) -> NullScores:
     """What the cohort scores against one variant of the query."""
-    words = judge(reading, cohort.stretches, cohort.stretches, settings).evidence
-    return NullScores(words, pointing.synchrony(cohort.bones).strengths)
+    parts = judge(reading, cohort.stretches, cohort.stretches, settings).parts
+    return NullScores(parts["histogram"], parts["order"], pointing.synchrony(cohort.bones).strengths)

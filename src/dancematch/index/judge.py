@@ -20,8 +20,7 @@ class Judged:
     cosines: FloatArray  # [channels, stretches]; below 0 where a stretch shows nothing
     lines: Lines
     parts: dict[str, FloatArray]  # the score's parts by metric, a value a stretch
-    scores: FloatArray  # to rank by
-    evidence: FloatArray  # to tell a known dance from an unknown one by
+    scores: FloatArray  # the parts weighed together
 
 
 def judge(
@@ -41,13 +40,12 @@ def judge(
         agreements, offsets, tempi = lines
         lines = Lines(agreements[of_whole], offsets[of_whole], tempi[of_whole])
     parts = {"histogram": reading.histogram(cosines), "order": np.maximum(lines.agreements, 0)}
-    wanted = {**settings.weights, **settings.evidence}
-    others = [name for name, weight in wanted.items() if weight > 0 and name not in parts]
+    others = [name for name, weight in settings.weights.items() if weight > 0 and name not in parts]
     packed = Packed.of(_fingerprints(stretches, reading.codebook) if others else ())
     for name in others:
         metric = PRESETS[settings.metrics][name]
         parts[name] = reading.together(metric.similarities(reading.fingerprint, packed, reading.codebook))
-    return Judged(cosines, lines, parts, combine(parts, settings.weights), combine(parts, settings.evidence))
+    return Judged(cosines, lines, parts, combine(parts, settings.weights))
 
 
 def _fingerprints(stretches: Stretches, codebook: Codebook) -> list[Fingerprint]:

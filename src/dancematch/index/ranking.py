@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import TEMPI
-from dancematch.index.cohort import FEWEST, Cohort, NullScores, null_scores
+from dancematch.index.cohort import FEWEST, Cohort, Evidence, NullScores, null_scores
 from dancematch.index.hands import each
 from dancematch.index.judge import Judged, judge
 from dancematch.index.likeness import Reading
@@ -56,35 +56,27 @@ class Scored:
     null: NullScores
 
     @cached_property
-    def relative(self) -> dict[str, FloatArray]:
-        """What the likelihood ratio is computed from: [candidates] each."""
-        if len(self.null.words) < FEWEST:
-            nothing = np.zeros(len(self.judged.scores), np.float32)
-            return dict.fromkeys(("words", "synchrony", "tempo"), nothing)
+    def evidence(self) -> Evidence:
+        """What the likelihood ratio is computed from."""
+        parts = self.judged.parts
         return {
-            "words": self.null.relative_words(self.judged.evidence),
-            "synchrony": self.null.relative_strengths(self.synchrony.strengths),
+            **self.null.relative(parts["histogram"], parts["order"], self.synchrony.strengths),
             "tempo": (self.synchrony.tempi != PLAIN_TEMPO).astype(np.float32),
         }
 
     @cached_property
     def log_ratios(self) -> FloatArray:
         """The log likelihood ratio of each candidate; 0 where the cohort is too small to tell."""
-        if len(self.null.words) < FEWEST:
+        if len(self.null) < FEWEST:
             return np.zeros(len(self.judged.scores), np.float32)
-        return shipped_calibration().log_ratios(self.relative)
+        return shipped_calibration().log_ratios(self.evidence)
 
     @property
     def null_log_ratios(self) -> FloatArray:
         """The same of the cohort's members, which are not the dance."""
         null = self.null
-        return shipped_calibration().log_ratios(
-            {
-                "words": null.relative_words(null.words),
-                "synchrony": null.relative_strengths(null.strengths),
-                "tempo": np.zeros(len(null.words), np.float32),
-            }
-        )
+        evidence = null.relative(null.histograms, null.orders, null.strengths)
+        return shipped_calibration().log_ratios({**evidence, "tempo": np.zeros(len(null), np.float32)})
 
 
 def rank(
@@ -130,7 +122,7 @@ def score_candidates(
     words = reading.fingerprint
     bones, seconds = bones_of(words), words.seconds_per_word
     plain = Pointing(bones, np.ones(1), seconds)
-    likely = np.argsort(-judged.evidence, kind="stable")[:TEMPO_TRIED]
+    likely = np.argsort(-judged.scores, kind="stable")[:TEMPO_TRIED]
     candidates = shelf.bones(placed.tracks)
     found = plain.synchrony(candidates)
     stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
@@ -187,7 +179,7 @@ def _match(
 def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> tuple[Span, Span, float]:
     """Where the query lies, and its tempo: by synchrony if that is clear, else by the words' order."""
     synchrony, lines = scored.synchrony, scored.judged.lines
-    if scored.relative["synchrony"][number] < CLEAR_SYNCHRONY:
+    if len(scored.null) < FEWEST or scored.evidence["synchrony"][number] < CLEAR_SYNCHRONY:
         tempo = int(lines.tempi[number])
         spans = reading.spans(reference, int(lines.offsets[number]), tempo)
         return *spans, TEMPI[tempo]
@@ -218,7 +210,5 @@ def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
         "synchrony": float(synchrony.heights[number]),
         "synchrony_ratio": float(synchrony.ratios[number]),
         "synchrony_seconds": float(synchrony.overlaps[number]),
-        "relative_words": float(scored.relative["words"][number]),
-        "relative_synchrony": float(scored.relative["synchrony"][number]),
     }
     return {**parts, "order": float(judged.lines.agreements[number]), **moving, **by_channel}

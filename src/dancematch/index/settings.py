@@ -1,12 +1,12 @@
 """How a search weighs things: what the paper prints, and what measures best."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting
-from dancematch.index.weights import EVIDENCE, WEIGHTS_DEFAULT, WEIGHTS_PAPER
+from dancematch.index.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
 
 Shortlist = Literal["capped", "paper", "all"]
 CAP = 200  # dances
@@ -32,9 +32,6 @@ class Settings:
     """Numbers that change a search, but no fingerprint."""
 
     weights: Mapping[str, float]  # of the metrics, together 1: what dances are ranked by
-    evidence: Mapping[str, float] = field(
-        default_factory=lambda: EVIDENCE
-    )  # the same for telling a known dance from an unknown one
     weighting: Weighting = DEFAULT_WEIGHTING  # of the words in histograms
     shortlist: Shortlist = "capped"
     metrics: Literal["default", "paper"] = "default"

@@ -13,8 +13,6 @@ WEIGHTS_PAPER: Mapping[str, float] = MappingProxyType(
     {"histogram": 0.30, "twed": 0.15, "lcss": 0.15, "edr": 0.15, "erp": 0.10, "ngram": 0.15}
 )
 WEIGHTS_DEFAULT: Mapping[str, float] = MappingProxyType({"histogram": 0.7, "order": 0.3})
-# Histograms rank dances of one kind best; that two clips are one dance at all shows in the order too.
-EVIDENCE: Mapping[str, float] = MappingProxyType({"histogram": 0.5, "order": 0.5})
 # What the engine itself gives a part of the score for; all others are metrics.
 ENGINES_OWN = ("histogram", "order")
 FORMAT = 1
