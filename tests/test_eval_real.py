@@ -88,11 +88,12 @@ def test_an_index_says_what_each_clip_is(tmp_path):
         (["a.mp4,dance,hop,ana,soon,"], "line 2: lag_s must be seconds or empty, got 'soon'"),
         ([PAIR[0], PAIR[0]], "names a.mp4 more than once"),
         ([PAIR[0], "b.mp4,dance,hop,ana-x2,,"], "hop has a single performance; two or more were expected"),
+        ([*PAIR, "c.mp4,single,hop,,,"], "hop is the group of a dance and of another kind"),
         (["a.mp4,single,,,,"], "has no clip of the kind dance"),
     ],
 )
 def test_what_is_wrong_in_an_index_is_named(tmp_path, rows, complaint):
-    with pytest.raises(InputError, match="index.csv") as raised:
+    with pytest.raises(InputError, match=r"index\.csv") as raised:
         read_index(write_index(tmp_path, *rows))
 
     assert complaint in str(raised.value)
@@ -107,7 +108,7 @@ def test_missing_files_and_columns_are_named(tmp_path):
     with pytest.raises(InputError, match=r"there is no .*index\.csv"):
         read_index(tmp_path)
     short = write_index(tmp_path / "short", "a.mp4,dance", header="file,kind")
-    with pytest.raises(InputError, match="lacks the column.s. group, performer, lag_s, note"):
+    with pytest.raises(InputError, match=r"lacks the column.s. group, performer, lag_s, note"):
         read_index(short)
 
 
@@ -170,6 +171,7 @@ class Listed:
         self.searches: list[tuple[str, set[str]]] = []
 
     def build(self, recordings):
+        """All recordings, whatever is in them."""
         outer = self
 
         class Recogniser:
@@ -195,9 +197,7 @@ def test_no_query_meets_its_own_performance():
         one.catalogue for one in lines if isinstance(one, RealResult)
     ]
     assert 4 * 7 == sum(isinstance(one, QueryLine) for one in lines)
-    assert [5, 6, 5, 6] == [len(known) for query, known in method.searches[:14] if query == "hop-ana"] + [
-        len(known) for query, known in method.searches[7:14] if query in ("hop-ana-mirrored", "hop-ana")
-    ][:0] + [5, 6]
+    assert [5, 6] == [len(known) for query, known in method.searches[:14] if query == "hop-ana"]
 
 
 def test_sizes_beyond_the_clips_are_left_out():
@@ -304,15 +304,14 @@ def test_a_part_is_laid_onto_the_place_it_comes_from():
     long = np.random.default_rng(0).uniform(0, 3, (40, 10)).astype(np.float32)
 
     assert (0.0, 12, 26) == lay_onto(long[12:27], long, 3, 0.6)
-    cost, first, last = lay_onto(np.repeat(long[12:20], 2, axis=0)[:-1], long, 3, 0.6)
-    assert (12, 19) == (first, last)
-    assert cost < 0.6
+    cost, first, last = lay_onto(np.repeat(long[12:20], 2, axis=0)[1:], long, 3, 0.6)
+    assert (0.0, 12, 19) == (cost, first, last)
 
 
 def test_unseen_angles_cost_what_unrelated_ones_do():
     unseen = np.full((5, 10), np.nan, np.float32)
 
-    assert (pytest.approx(0.6), 0, 4) == lay_onto(unseen, np.zeros((5, 10), np.float32), 3, 0.6)
+    assert pytest.approx(0.6) == lay_onto(unseen, np.zeros((5, 10), np.float32), 3, 0.6)[0]
 
 
 def test_the_lag_is_the_references_time_minus_the_querys():

@@ -14,7 +14,7 @@ Clips of one performance are copies of each other, not answers. Unless the colum
 is the performer's name up to the first suffix -mirrored, -slow, -fast or -x followed by a number: `ana`,
 `ana-mirrored` and `ana-x2` are one performance. Singles and clips without dance may have a group as well:
 recordings of one group are left out of each other's catalogue. Without one, files whose names differ in a
-last part of `reference` and `user`, `teacher` and `student`, or `seed` and `comp` are of one group.
+last part of `reference` and `user`, or `teacher` and `student`, are of one group.
 """
 
 import csv
@@ -34,7 +34,7 @@ Kind = Literal["dance", "single", "no-dance"]
 Part = Literal["people", "game characters", "unknown"]
 
 _COPY_SUFFIX = re.compile(r"-(mirrored|slow|fast|x\d+(\.\d+)?)(?=-|$)")
-_ROLE_SUFFIX = re.compile(r"-(reference|user|teacher|student|seed|comp)$")
+_ROLE_SUFFIX = re.compile(r"-(reference|user|teacher|student)$")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def read_index(folder: str | Path) -> list[IndexedClip]:
             )
         rows = [(f"{index}, line {reader.line_num}", row) for row in reader]
     clips = [_read_row(Path(folder), where, row) for where, row in rows]
-    _require_answers(index, clips)
+    _require_consistent(index, clips)
     return clips
 
 
@@ -116,7 +116,7 @@ def _group_of(file: str) -> str:
     return _ROLE_SUFFIX.sub("", file.removesuffix(Path(file).suffix))
 
 
-def _require_answers(index: Path, clips: Sequence[IndexedClip]) -> None:
+def _require_consistent(index: Path, clips: Sequence[IndexedClip]) -> None:
     files = [clip.file for clip in clips]
     twice = sorted({file for file in files if files.count(file) > 1})
     if twice:
@@ -128,5 +128,10 @@ def _require_answers(index: Path, clips: Sequence[IndexedClip]) -> None:
                 f"{index}: {clip.dance} has a single performance; two or more were expected"
                 " (a dance with one is of the kind single)"
             )
+    mixed = {clip.dance for clip in dances} & {clip.dance for clip in clips if clip.kind != "dance"}
+    if mixed:
+        raise InputError(
+            f"{index}: {', '.join(sorted(mixed))} is the group of a dance and of another kind; one was expected"
+        )
     if not dances:
         raise InputError(f"{index} has no clip of the kind dance: there is nothing to find")

@@ -59,7 +59,10 @@ class WordRecogniser:
         self._method, self._engine = method, engine
 
     def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
-        """The best recordings; a match is what `dancematch search` would print."""
+        """The best recordings; a match is what `dancematch search` would print.
+
+        Rare words are told by all recordings of the engine, those `without` which it searches included.
+        """
         queries = self._method.queries(query)
         if not queries or not self._engine.tracks:
             return []
