@@ -1,9 +1,14 @@
 """The method `dtw-angles` of the suite `real`: time warping over joint angles, as dance-scoring apps do it.
 
-Ten angles of the most prominent dancer, ten times per second. The shorter of two clips is laid as a whole
-onto the part of the longer one where that costs least (subsequence dynamic time warping, Müller 2007),
-between half and twice its tempo. The cost is the mean difference of the angles that both show.
-There is no threshold: what such an app calls a match is the teacher's choice of a score.
+Ten angles of the most prominent dancer, ten times per second, each minus its mean over the clip and divided
+by its standard deviation. The shorter of two clips is laid as a whole onto the part of the longer one where
+that costs least (subsequence dynamic time warping, Müller 2007), between half and twice its tempo. The
+cost is the mean difference of the angles that both show.
+
+An app compares a learner with one teacher. A search must compare clips of all lengths, and a few seconds lie
+at little cost on any dance; so the score is what the cost stays below that of unrelated values, times the
+square root of the frames compared. Both normalisations were chosen on the clips that the figures are about.
+There is no threshold.
 """
 
 from collections.abc import Sequence
@@ -20,7 +25,8 @@ from dancematch.types import FloatArray, Motion
 FRAMES_PER_SECOND = 10.0
 LEAST_SECONDS = 2.0  # a shorter clip lies at little cost on any other
 FEWEST_ANGLES = 3  # that two moments must both show to be compared
-UNSEEN_COST = 0.6  # radians: about what unrelated moments differ by
+UNRELATED_COST = 1.128  # 2 / sqrt(pi): the mean difference of two independent standard normal values
+LEAST_DEVIATION = 0.1  # radians: an angle that hardly changes is not blown up
 SEEN = 0.5  # visibility of a joint
 
 _SIDES = (
@@ -46,7 +52,7 @@ ANGLES = np.array([*_joints_of("left", "right"), *_joints_of("right", "left")]) 
 class AngleTrack(NamedTuple):
     """Joint angles over time."""
 
-    angles: FloatArray  # [frames, angles] radians; NaN = unseen
+    angles: FloatArray  # [frames, angles] radians, or standard deviations; NaN = unseen
     start: float  # seconds
 
     def mirrored(self) -> "AngleTrack":
@@ -57,10 +63,16 @@ class AngleTrack(NamedTuple):
 class Warping(NamedTuple):
     """Where one clip lies best in another, and at what cost."""
 
-    cost: float
+    cost: float  # mean difference per angle, standard deviations
+    frames: int  # of the shorter clip
     lag_seconds: float  # time in the reference minus time in the query, in the middle of the path
     tempo: float
     mirrored: bool
+
+    @property
+    def score(self) -> float:
+        """How far the cost lies below that of unrelated clips, as a number of standard errors is counted."""
+        return float((UNRELATED_COST - self.cost) * np.sqrt(self.frames))
 
 
 def read_angles(motion: Motion) -> AngleTrack:
@@ -76,16 +88,27 @@ def read_angles(motion: Motion) -> AngleTrack:
     return AngleTrack(np.arccos(cosines.clip(-1, 1)).astype(np.float32), even.start)
 
 
+def standardise(track: AngleTrack) -> AngleTrack:
+    """Each angle minus its mean over the clip, in standard deviations: a bent stance is no movement."""
+    seen = np.isfinite(track.angles)
+    counts = np.maximum(seen.sum(axis=0), 1)
+    centred = track.angles - np.where(seen, track.angles, 0).sum(axis=0) / counts
+    deviations = np.sqrt((np.where(seen, centred, 0) ** 2).sum(axis=0) / counts)
+    return AngleTrack((centred / np.maximum(deviations, LEAST_DEVIATION)).astype(np.float32), track.start)
+
+
 def warp(query: AngleTrack, reference: AngleTrack, *, mirrored: bool) -> Warping:
     """Lay the shorter of two clips onto the longer one."""
     swapped = len(query.angles) > len(reference.angles)
     short, long = (reference, query) if swapped else (query, reference)
-    cost, first, last = lay_onto(short.angles, long.angles, FEWEST_ANGLES, UNSEEN_COST)
+    cost, first, last = lay_onto(short.angles, long.angles, FEWEST_ANGLES, UNRELATED_COST)
     middle_of_short = (len(short.angles) - 1) / 2 / FRAMES_PER_SECOND + short.start
     middle_of_long = (first + last) / 2 / FRAMES_PER_SECOND + long.start
     lag = middle_of_long - middle_of_short
     tempo = max(last - first, 1) / max(len(short.angles) - 1, 1)  # the short one's speed over the long one's
-    return Warping(cost, -lag if swapped else lag, 1 / tempo if swapped else tempo, mirrored)
+    if swapped:
+        lag, tempo = -lag, 1 / tempo
+    return Warping(float(cost), len(short.angles), lag, tempo, mirrored)
 
 
 @njit(cache=True, nogil=True)
@@ -144,7 +167,7 @@ class AngleMethod:
         """The angles of the most prominent dancer; None if nobody is seen for long enough."""
         key = recording.recording_id
         if key not in self._tracks:
-            read = read_angles(recording.motions[0]) if recording.motions else None
+            read = standardise(read_angles(recording.motions[0])) if recording.motions else None
             long_enough = read is not None and len(read.angles) >= LEAST_SECONDS * FRAMES_PER_SECOND
             self._tracks[key] = read if long_enough else None
         return self._tracks[key]
@@ -168,14 +191,14 @@ class AngleRecogniser:
         self._method, self._recordings = method, recordings
 
     def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
-        """The recordings with the least cost; no verdict."""
+        """The recordings with the highest score; no verdict."""
         known = [one for one in self._recordings if one.recording_id not in without]
         found = [(one.recording_id, self._method.warping(query, one)) for one in known]
-        ranked = sorted((one.cost, name, one) for name, one in found if one is not None)
+        ranked = sorted((-one.score, name, one) for name, one in found if one is not None)
         return [
             Candidate(
-                name, score=float(np.exp(-cost)), confidence=-cost, verdict=None,
+                name, score=one.score, confidence=one.score, verdict=None,
                 lag_seconds=one.lag_seconds, mirrored=one.mirrored, tempo=one.tempo,
             )
-            for cost, name, one in ranked[:CANDIDATES]
+            for _, name, one in ranked[:CANDIDATES]
         ]  # fmt: skip

@@ -130,8 +130,6 @@ def _require_consistent(index: Path, clips: Sequence[IndexedClip]) -> None:
             )
     mixed = {clip.dance for clip in dances} & {clip.dance for clip in clips if clip.kind != "dance"}
     if mixed:
-        raise InputError(
-            f"{index}: {', '.join(sorted(mixed))} is the group of a dance and of another kind; one was expected"
-        )
+        raise InputError(f"{index}: {', '.join(sorted(mixed))} is the group of a dance and of another kind")
     if not dances:
         raise InputError(f"{index} has no clip of the kind dance: there is nothing to find")
