@@ -296,13 +296,13 @@ def real_table(name: str) -> list[str]:
     ]
     headings = ["query", "catalogue", "method", "rank 1", "right and accepted", "wrong and accepted"]
     headings += ["right at 1 %", "lag within 0.2 s"]
-    lines = markdown(f"{REAL_TITLES[name]}: `real`", headings, known)
+    lines = markdown(f"{REAL_TITLES[name]} (`real`)", headings, known)
     parts = ("unknown", "single", "no-dance")
     unknown = [
         [row["catalogue"], row["method"], *(counts(row["parts"][one], "wrong_accepted") for one in parts)]
         for row in found
     ]
-    title = f"{REAL_TITLES[name]}: unknown dances accepted"
+    title = f"{REAL_TITLES[name]}, unknown dances accepted"
     lines += markdown(title, ["catalogue", "method", "all", "singles", "no dance"], unknown)
     return [*lines, source_line(name), ""]
 
