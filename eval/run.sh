@@ -1,12 +1,12 @@
 #!/bin/sh
 # Measure how well dances are found, keep the figures in eval/results, write the tables and pictures.
-#   sh eval/run.sh AISTPP [STRANGERS [VIEWS [MODEL GENRES]]]
+#   sh eval/run.sh AISTPP [STRANGERS [VIEWS [MODEL GENRES [CLIPS]]]]
 # AISTPP is a folder in the public layout. STRANGERS holds motions that it does not have, such as CMU's;
 # VIEWS what a pose estimator saw of rendered clips (make_views.py), other views than the model was
-# trained on. MODEL was trained without GENRES. What is not given, or given as "", is not measured again.
-# Apart are network.sh, folds.sh, ablations.sh (trained models) and real.py (real clips).
+# trained on. MODEL was trained without GENRES. CLIPS holds videos and an index.csv (README.md). What is not
+# given, or given as "", is not measured again. Apart are network.sh, folds.sh, ablations.sh (trained models).
 set -eu
-data=$1 strangers=${2:-} views=${3:-} model=${4:-} genres=${5:-}
+data=$1 strangers=${2:-} views=${3:-} model=${4:-} genres=${5:-} clips=${6:-}
 if [ -z "$data" ]; then
   echo "say where AIST++ is: make eval AISTPP=FOLDER" >&2
   exit 2
@@ -42,6 +42,9 @@ fi
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \
     --search histogram --search two-stage
+fi
+if [ -n "$clips" ]; then
+  keep real .venv/bin/dancematch eval real --data "$clips" --distractors "$data" --json
 fi
 keep map .venv/bin/python eval/map.py "$data"
 keep words .venv/bin/python eval/words.py floor floor-whole network ${model:+"$model"} --data "$data"

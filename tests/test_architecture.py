@@ -41,7 +41,7 @@ HOMES = {
     "ai_edge_litert": ("pose/", "benchmark/"),
     "click": ("cli/",),
     "tqdm": ("cli/",),
-    "numba": ("index/",),
+    "numba": ("index/", "evaluation/angle_warping.py"),
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),

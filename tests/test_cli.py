@@ -224,7 +224,7 @@ def test_the_suites_offered_are_the_suites_there_are():
     (suite,) = [p for p in eval_command.params if p.name == "suites"]
     layout = next(p for p in train_command.params if p.name == "layout")
 
-    assert [*SUITES, "open-set", "benchmark"] == list(suite.type.choices)
+    assert [*SUITES, "open-set", "benchmark", "real"] == list(suite.type.choices)
     assert list(LAYOUTS) == list(layout.type.choices)
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dancematch.cli.evaluate_real import choose_methods, evaluate_real
 from dancematch.cli.evaluate_release import evaluate_release
-from dancematch.cli.output import counted, emit_json, emit_table, json_option, require_free, say
+from dancematch.cli.evaluate_tables import emit_tables
+from dancematch.cli.output import counted, emit_json, json_option, require_free, say
 
 if TYPE_CHECKING:
     from dancematch.evaluation.judge import Refit
@@ -30,6 +32,7 @@ SUITES = [
     "video",
     "open-set",
     "benchmark",
+    "real",
 ]
 SEARCHES = ["histogram", "two-stage", "brute-force", "paper"]
 WHOLE_CLIPS = ("stage1", "two-stage", "brute-force", "paper", "kmeans", "dtw")
@@ -71,14 +74,16 @@ class Asking:
 @click.command("eval")
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Choice(SUITES))
 @click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="Folder in the public AIST++ layout."
-)
+    "--data", required=True, type=click.Path(path_type=Path),
+    help="Folder in the public AIST++ layout; for benchmark a release, for real clips with an index.csv.",
+)  # fmt: skip
 @click.option("--query-genres", help="Ask only for clips of these genres, such as PO,LH.")
 @click.option(
     "--method", "methods", multiple=True,
     help="With the shipped network: stage1, two-stage, brute-force, paper. Words without a network: kmeans, "
     "kmeans-two-stage, kmeans-cosine, kmeans-whole. Without words: dtw, late-interaction. May be given "
-    "several times; default: the first four, kmeans and dtw, as far as they fit the suite.",
+    "several times; default: the first four, kmeans and dtw, as far as they fit the suite. "
+    "The suite real has methods of its own: words, dtw-angles.",
 )  # fmt: skip
 @click.option(
     "--model", "models", multiple=True, help="A model's folder or name to run; may be given several times."
@@ -115,6 +120,14 @@ class Asking:
     "--strangers", type=click.Path(path_type=Path, exists=True),
     help="Folder of motions that are not in the data, for open-set; as many made-up dances are added.",
 )  # fmt: skip
+@click.option(
+    "--distractors", type=click.Path(path_type=Path, exists=True),
+    help="Folder in the AIST++ layout, for real: its sequences are further recordings to search among.",
+)  # fmt: skip
+@click.option(
+    "--skeletons", type=click.Path(path_type=Path),
+    help="Folder for the skeletons of the suite real; default: one in the user's cache.",
+)  # fmt: skip
 @click.option("--max-queries", type=click.IntRange(1), help="Ask only so many queries, drawn by the seed.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -138,6 +151,8 @@ def eval_command(  # as many parameters as options
     strength: tuple[float, ...],
     views: Path | None,
     strangers: Path | None,
+    distractors: Path | None,
+    skeletons: Path | None,
     max_queries: int | None,
     seed: int,
     jobs: int,
@@ -145,7 +160,7 @@ def eval_command(  # as many parameters as options
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run SUITEs on AIST++ and print what each method or model reaches, with 95 % intervals.
+    """Run SUITEs and print what each method or model reaches, with 95 % intervals.
 
     \b
     aist-genre         the paper's protocol: twenty clips a genre, same genre among the first three
@@ -156,6 +171,7 @@ def eval_command(  # as many parameters as options
     video              the clip that a pose estimator saw
     open-set           who is let in: known dances, and dances that the catalogue does not have
     benchmark          by itself: the label of each test clip of a release of bench-build (--data)
+    real               by itself: each of a folder's clips among all recordings but its own performance
 
     \b
     Example:
@@ -165,6 +181,7 @@ def eval_command(  # as many parameters as options
       dancematch eval excerpt --data aistpp --seconds 2 --seconds 10 --method two-stage --max-queries 100
       dancematch eval open-set --data aistpp --strangers cmu --method two-stage
       dancematch eval benchmark --data bench --json
+      dancematch eval real --data clips --distractors aistpp -o real.jsonl
     """
     _refuse_contradictions(
         set(suites),
@@ -174,9 +191,21 @@ def eval_command(  # as many parameters as options
             "--seconds": (seconds, ("excerpt",)),
             "--strength": (strength, ("excerpt",)),
             "--leave-out": (leave_out > 1, ("aist-genre", "aist-choreography")),
+            "--distractors": (distractors, ("real",)),
+            "--skeletons": (skeletons, ("real",)),
         },
         {"--query-genres": query_genres, "--max-queries": max_queries, "--refit": refit},
     )
+    if "real" in suites:
+        if searches or phases > 1 or soft:
+            raise click.UsageError("--search, --phases and --soft are not for the suite real")
+        real = choose_methods(methods, models)
+        with _told(output, force, as_json) as emit:
+            for line in evaluate_real(
+                data, real, distractors=distractors, skeletons=skeletons, seed=seed, jobs=jobs
+            ):
+                emit(line)
+        return
     if refit and not query_genres:
         raise click.UsageError("--refit needs --query-genres: the other genres are what it is fitted on")
     if refit and models and not methods:
@@ -207,8 +236,9 @@ def _refuse_contradictions(
         raise click.UsageError("the suite video needs --views")
     if "open-set" in suites and for_aist["--refit"]:
         raise click.UsageError("--refit leaves a model without a background, which open-set needs")
-    if "benchmark" in suites and (len(suites) > 1 or any(for_aist.values())):
-        raise click.UsageError("benchmark has data of its own and asks all of it: run it by itself")
+    for suite in sorted(suites & {"benchmark", "real"}):
+        if len(suites) > 1 or any(for_aist.values()):
+            raise click.UsageError(f"{suite} has data of its own and asks all of it: run it by itself")
 
 
 def _results(
@@ -261,7 +291,7 @@ def _told(output: Path | None, force: bool, as_json: bool) -> Iterator[Callable[
         part.write_text("", encoding="utf-8")
 
     def emit(result: Any) -> None:
-        if result.chance >= 1 and result.suite not in {one.suite for one in results}:
+        if getattr(result, "chance", 0) >= 1 and result.suite not in {one.suite for one in results}:
             say(
                 f"{result.suite}: every answer is right here; add clips that would be wrong answers,"
                 " or the figures say nothing"
@@ -277,7 +307,7 @@ def _told(output: Path | None, force: bool, as_json: bool) -> Iterator[Callable[
     if part and output:
         part.replace(output)
     if not as_json:
-        _emit_tables(results)
+        emit_tables(results)
 
 
 def _strange(folder: Path | None) -> "list[Motion]":
@@ -345,33 +375,6 @@ def _check_words(methods: "Sequence[str | Method]") -> None:
     for method in methods:
         if not isinstance(method, str):
             load_model(method.model).require_phases(method.phases)
-
-
-def _emit_tables(results: Sequence[Any]) -> None:
-    """The main figures, a table for rankings and one for decisions."""
-    rankings = [one for one in results if one.suite != "open-set"]
-    decisions = [one for one in results if one.suite == "open-set"]
-    if rankings:
-        headings = ["suite", "method", "mean score", "match in 3", "rank 1", "95 %", "dance", "chance"]
-        emit_table([*headings, "queries", "seconds"], [
-            [
-                r.suite, r.method, f"{r.mean_score:.3f}", f"{r.match_rate:.1%}", f"{r.rank1:.1%}",
-                "{:.1%} to {:.1%}".format(*r.intervals["rank1"]),
-                "-" if r.rank1_dance is None else f"{r.rank1_dance:.1%}",
-                f"{r.chance:.1%}", str(r.queries), f"{r.seconds:.1f}",
-            ]
-            for r in rankings
-        ])  # fmt: skip
-    if decisions:
-        headings = ["query", "method", "rank 1", "accepted", "strangers accepted", "at 1 % strangers"]
-        emit_table([*headings, "queries", "strangers"], [
-            [
-                r.query, r.method, f"{r.rank1:.1%}", f"{r.true_accepts['0.05']:.1%}",
-                f"{r.false_accepts['0.05']:.1%}", f"{r.true_accepts_at_1_percent:.1%}",
-                str(r.queries), str(r.strangers),
-            ]
-            for r in decisions
-        ])  # fmt: skip
 
 
 def _refitted(motions: "Sequence[Motion]", like: "PatchTokeniser") -> "PatchTokeniser":
