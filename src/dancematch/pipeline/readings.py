@@ -15,7 +15,8 @@ from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
 from dancematch.pipeline.extract import Progress, motions_of
 from dancematch.pipeline.words import decode, words_in
-from dancematch.types import Fingerprint, Motion
+from dancematch.pose.selection import select_motions
+from dancematch.types import Fingerprint, IgnoredTrack, Motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,14 @@ class Performance:
     def queries(self) -> tuple[Query, Query]:
         """Both ways to search for the dancer."""
         return Query(self.words, False, self.dancer), Query(self.mirrored, True, self.dancer)
+
+
+@dataclass(frozen=True, eq=False)
+class ClipReading:
+    """A clip as a search reads it: its dancers, and who and what else was followed in it."""
+
+    performances: tuple[Performance, ...]
+    ignored: tuple[IgnoredTrack, ...] = ()
 
 
 def holds_words(path: Path) -> bool:
@@ -52,6 +61,14 @@ def readings_of(motions: Sequence[Motion], tokeniser: Tokeniser, what: object) -
         Performance(dancer, motions[dancer - 1], words, tokeniser.fingerprint(mirror(motions[dancer - 1])))
         for dancer, words in words_in(tokeniser, motions, what).items()
     ]
+
+
+def read_motions(
+    motions: Sequence[Motion], tokeniser: Tokeniser, what: object, ignored: Sequence[IgnoredTrack] = ()
+) -> ClipReading:
+    """As `readings_of`, with the motions that are no dancer's added to what was `ignored` before."""
+    performances = readings_of(motions, tokeniser, what)
+    return ClipReading(tuple(performances), (*ignored, *select_motions(motions)[1]))
 
 
 def readings_of_words(said: Sequence[Fingerprint], tokeniser: Tokeniser) -> list[Performance]:
