@@ -13,7 +13,6 @@ from dancematch.catalogue.stats import Stats, stats_of
 from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
-from dancematch.formats import fingerprint as words_files
 from dancematch.index.calibrate import MAX_EVALUE
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.model.kmeans import require_words_of
@@ -279,19 +278,10 @@ class Catalogue:
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
     ) -> "ClipReading":
         """As `readings`, together with who and what was followed in the clip but is no dancer."""
-        from dancematch.pipeline.readings import ClipReading, holds_words, read_motions, readings_of_words
+        from dancematch.pipeline.readings import read_clip
 
-        if not isinstance(clip, str | Path):
-            motions = [clip] if isinstance(clip, Motion) else clip
-            return read_motions(motions, self.tokeniser, "the query")
-        if holds_words(Path(clip)):
-            return ClipReading(tuple(readings_of_words(words_files.read(clip), self.tokeniser)))
-        (outcome,) = motions_of_many(
-            [Path(clip)], make_estimator=self._make_estimator, on_progress=on_progress
-        )
-        if outcome.error is not None:
-            raise outcome.error
-        return read_motions(outcome.motions, self.tokeniser, outcome.path, outcome.ignored)
+        make = self._make_estimator
+        return read_clip(clip, self.tokeniser, make_estimator=make, on_progress=on_progress)
 
     def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""

@@ -13,8 +13,9 @@ from dancematch.index.histogram import SEEN
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
-from dancematch.pipeline.extract import Progress, motions_of
+from dancematch.pipeline.extract import MakeEstimator, Progress, motions_of_many
 from dancematch.pipeline.words import decode, words_in
+from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions
 from dancematch.types import Fingerprint, IgnoredTrack, Motion
 
@@ -47,12 +48,21 @@ def holds_words(path: Path) -> bool:
 
 
 def read_clip(
-    path: str | Path, tokeniser: Tokeniser, *, on_progress: Progress | None = None
-) -> list[Performance]:
-    """Every dancer of a video, motion file or file of words who is seen for long enough."""
-    if holds_words(Path(path)):
-        return readings_of_words(words_files.read(path), tokeniser)
-    return readings_of(motions_of(path, on_progress=on_progress), tokeniser, path)
+    clip: str | Path | Motion | Sequence[Motion],
+    tokeniser: Tokeniser,
+    *,
+    make_estimator: MakeEstimator = default_estimator,
+    on_progress: Progress | None = None,
+) -> ClipReading:
+    """The dancers of a video, motion file, file of words or of motions, and what was ignored."""
+    if not isinstance(clip, str | Path):
+        return read_motions([clip] if isinstance(clip, Motion) else clip, tokeniser, "the query")
+    if holds_words(Path(clip)):
+        return ClipReading(tuple(readings_of_words(words_files.read(clip), tokeniser)))
+    (outcome,) = motions_of_many([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
+    if outcome.error is not None:
+        raise outcome.error
+    return read_motions(outcome.motions, tokeniser, outcome.path, outcome.ignored)
 
 
 def readings_of(motions: Sequence[Motion], tokeniser: Tokeniser, what: object) -> list[Performance]:

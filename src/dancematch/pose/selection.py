@@ -5,7 +5,6 @@ Seconds, body and movement are asked of every motion, whatever file it comes fro
 and the way through it only of tracks, where the picture is known.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +25,7 @@ from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, IgnoredTrack, Motion, Span
 
 SHORTEST_SECONDS = 2.0  # in view; in a clip shorter than twice this, half of the clip
+FRAGMENT_SECONDS = 0.5  # below which ignored tracks are counted, not listed
 SEEN = 0.5  # visibility from which a joint counts as seen
 SEEN_SHARE = 0.5  # of the frames from the first to the last: what flickers is a false detection
 LIMB_SHARE = 0.3  # of elbows and wrists, or of knees and ankles, that must be seen
@@ -69,12 +69,27 @@ def select_dancers(tracks: Sequence[Track]) -> Selection:
     for track in dancers[1:]:
         if _is_behind(track, dancers[0]):
             reasons[id(track)] = "in the background"
-    dancers = [track for track in dancers if reasons[id(track)] is None]
-    ignored = [_ignored(track, reason) for track in tracks if (reason := reasons[id(track)]) is not None]
+    chosen = [track for track in dancers if reasons[id(track)] is None]
     return Selection(
-        tuple(replace(track, dancer=number) for number, track in enumerate(dancers, start=1)),
-        tuple(sorted(ignored, key=lambda one: (one.span.start, one.span.end))),
+        tuple(replace(track, dancer=number) for number, track in enumerate(chosen, start=1)),
+        _describe_ignored([(track, reason) for track in tracks if (reason := reasons[id(track)])]),
     )
+
+
+def _describe_ignored(ignored: Sequence[tuple[Track, str]]) -> tuple[IgnoredTrack, ...]:
+    """Ignored tracks, the longest seen first; fragments, of which there may be dozens, in one entry."""
+    ordered = sorted(ignored, key=lambda one: (-seconds_seen(one[0]), float(one[0].times[0])))
+    fragments = [track for track, _ in ordered if seconds_seen(track) < FRAGMENT_SECONDS]
+    told = [
+        IgnoredTrack(_span(track), f"{seconds_seen(track):.1f} s, {reason}")
+        for track, reason in ordered
+        if len(fragments) < 2 or track not in fragments
+    ]
+    if len(fragments) > 1:
+        spans = [_span(track) for track in fragments]
+        whole = Span(min(span.start for span in spans), max(span.end for span in spans))
+        told.append(IgnoredTrack(whole, f"{len(fragments)} fragments shorter than {FRAGMENT_SECONDS} s"))
+    return tuple(told)
 
 
 def require_dancer(selection: Selection, what: object) -> Selection:
@@ -85,25 +100,25 @@ def require_dancer(selection: Selection, what: object) -> Selection:
 
 
 def no_dancer(what: object, ignored: Sequence[IgnoredTrack]) -> str:
-    """One sentence on why a clip has no dancer, by what was followed for the longest time in it."""
+    """One sentence on why a clip has no dancer: what is said of the first of those who were ignored."""
     if not ignored:
         return f"no dancer in {what}: nobody was seen; a clip that shows a person was expected"
-    return f"no dancer in {what}: {max(ignored, key=lambda one: one.span.seconds).reason}"
+    return f"no dancer in {what}: {ignored[0].reason}"
 
 
 def select_motions(motions: Sequence[Motion]) -> tuple[dict[int, Motion], tuple[IgnoredTrack, ...]]:
-    """Split the motions of a file into dancers, by their number from 1, and ignored ones."""
+    """Split the motions of a file into dancers, by number from 1, and ignored ones, the longest first."""
     if not motions:
         return {}, ()
     clip_seconds = max(one.span.end for one in motions) - min(one.span.start for one in motions)
     faults = {dancer: fault_of(one, clip_seconds) for dancer, one in enumerate(motions, start=1)}
     dancing = {dancer: motions[dancer - 1] for dancer, fault in faults.items() if fault is None}
-    ignored = tuple(
+    ignored = [
         IgnoredTrack(motions[dancer - 1].span, f"{motions[dancer - 1].seconds:.1f} s, {fault}")
         for dancer, fault in faults.items()
         if fault is not None
-    )
-    return dancing, ignored
+    ]
+    return dancing, tuple(sorted(ignored, key=lambda one: -one.span.seconds))
 
 
 def fault_of(motion: Motion, clip_seconds: float) -> str | None:
@@ -117,7 +132,7 @@ def fault_of(motion: Motion, clip_seconds: float) -> str | None:
         return fault
     if max(seen[frames][:, limbs].mean() for limbs in (_ARMS, _LEGS)) < LIMB_SHARE:
         return "head and shoulders only"
-    if metres_moved(body) < STILL_METRES:
+    if metres_moved(body) < STILL_METRES * min(1.0, body.seconds):
         return "does not move"
     return None
 
@@ -131,19 +146,28 @@ def metres_moved(body: Motion, *, axes: int = 3) -> float:
     """
     seen = body.visibility >= SEEN
     places = (body.joints - body.joints[:, :1])[..., :axes]
-    places = _smoothed(np.where(seen[..., None], places, np.nan), body.fps)
+    places = np.where(seen[..., None], places, np.nan)
+    if body.seconds >= 1:  # a shorter motion would be smoothed away
+        places = _smoothed(places, body.fps)
     width = min(max(2, round(body.fps)), len(places))
     starts = range(0, len(places) - width + 1, max(1, width // 2))
     windows = np.stack([places[start : start + width] for start in starts])  # [windows, frames, joints, axes]
-    known = np.isfinite(windows).all(axis=3).sum(axis=1) >= width / 2  # [windows, joints]
-    often = known.sum(axis=0) >= max(1.0, _OFTEN_SEEN * known.any(axis=1).sum())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nothing seen has no mean
-        strayed = np.nanvar(windows, axis=1).sum(axis=2)  # [windows, joints]
-        spread = np.nanmean(np.where(known & often, strayed, np.nan), axis=0)
-    if np.isnan(spread).all():
+    known = np.asarray(np.isfinite(windows[..., 0]))  # [windows, frames, joints]
+    enough = known.sum(axis=1) >= width / 2  # [windows, joints]
+    enough &= enough.sum(axis=0) >= _OFTEN_SEEN * enough.any(axis=1).sum()
+    if not enough.any():
         return 0.0
-    return float(np.sqrt(np.nanmax(spread))) / (_size(body.joints) or 1.0)
+    strayed = _variance(windows, known)
+    spread = (strayed * enough).sum(axis=0) / np.maximum(enough.sum(axis=0), 1)  # [joints]
+    return float(np.sqrt(spread.max())) / (_size(body.joints) or 1.0)
+
+
+def _variance(windows: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
+    """Variance of places [windows, frames, joints, axes] over the frames in which they are known."""
+    count = np.maximum(known.sum(axis=1, keepdims=True), 1)[..., None]
+    places = np.where(known[..., None], windows, 0)
+    apart = np.where(known[..., None], windows - places.sum(axis=1, keepdims=True) / count, 0)
+    return np.asarray((np.square(apart).sum(axis=1) / count[:, 0]).sum(axis=2), dtype=np.float32)
 
 
 def _smoothed(places: FloatArray, fps: float) -> FloatArray:
@@ -184,7 +208,7 @@ def _track_fault(track: Track, clip_seconds: float) -> str | None:
     fault = fault_of(motion, clip_seconds)
     if fault is not None:
         return fault
-    if metres_moved(to_body15(motion), axes=2) < TREMBLE_METRES:
+    if metres_moved(to_body15(motion), axes=2) < TREMBLE_METRES * min(1.0, motion.seconds):
         return "does not move"
     if share_of_frame(track) < SMALLEST_SHARE:
         return "too small"
@@ -205,7 +229,6 @@ def _span_of(tracks: Sequence[Track]) -> float:
     return float(max(track.times[-1] for track in tracks) - min(track.times[0] for track in tracks))
 
 
-def _ignored(track: Track, reason: str) -> IgnoredTrack:
+def _span(track: Track) -> Span:
     start = max(0.0, float(track.times[0]))
-    end = max(float(track.times[-1]), start + 1 / FPS)  # one frame lasts for a frame
-    return IgnoredTrack(Span(start, end), f"{seconds_seen(track):.1f} s, {reason}")
+    return Span(start, max(float(track.times[-1]), start + 1 / FPS))  # a single frame lasts for a frame

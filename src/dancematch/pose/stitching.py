@@ -19,7 +19,7 @@ from dancematch.pose.tracker import LINK_COST, Followed
 LONGEST_GAP_SECONDS = 4.0  # after which even the same clothes at the same place prove little
 SHORTEST_GAP_SECONDS = 0.5  # that even the shortest fragments may be apart
 CUT_SECONDS = 0.5  # between the last pose before a cut and the first after it
-CUT_CLOTHES = 0.35  # difference of clothes, 0 to 1, below which they alone tell the dancer after a cut
+CUT_CLOTHES = 0.2  # difference of clothes, 0 to 1, below which they alone tell the dancer after a cut
 TOGETHER_SECONDS = 0.2  # two fragments seen at the same time for longer are two people
 _EDGE_POSES = 5  # whose median place and size count: the very last pose of a lost dancer is often wrong
 
