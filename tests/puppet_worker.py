@@ -37,8 +37,8 @@ class Puppet:
             return []
         seen = perform(choreography(int(told), eight_counts=2), Dancer())
         times = np.arange(len(seen.joints)) / seen.fps
-        image = np.full((*seen.joints.shape[:2], 2), (0.5, 0.25), np.float32)
-        return [Track(1, times, seen.joints, image, seen.visibility, seen.skeleton)]
+        image = np.array([0.5, 0.25]) + 0.2 * (seen.joints - seen.joints[:, :1])[..., :2] * [1, -1]
+        return [Track(1, times, seen.joints, image.astype(np.float32), seen.visibility, seen.skeleton)]
 
 
 if __name__ == "__main__":
