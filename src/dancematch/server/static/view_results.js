@@ -1,23 +1,74 @@
-/** What a search found: ranked cards, or plainly that it is not known. */
+/** What a search says of a clip: one verdict per dancer, with the dance or with the nearest ones. */
 
 import { ask, dancePath, mayWrite } from "./api.js";
 import { addDialog } from "./adding.js";
 import { matchCard } from "./cards.js";
 import { button, el } from "./dom.js";
 import { dropPlace } from "./picker.js";
-import { counted } from "./say.js";
+import { counted, listed, range } from "./say.js";
 import * as searching from "./searching.js";
+import { badge } from "./verdicts.js";
+
+const NEAREST = 3; // dances that are shown where none is a match
 
 /** @param {HTMLElement} root @param {string[]} parts */
 export async function show(root, [search_id]) {
-  const answer = await ask(`searches/${search_id}`);
-  const shown = answer.found ? answer.matches : answer.nearest;
+  const answer = await ask(`searches/${search_id}`),
+    shown = answer.dancers.flatMap(worthShowing);
+  const names = [...new Set(shown.map((match) => match.dance_id))];
   // One may be gone by now.
-  const dances = await Promise.all(shown.map((match) => ask(dancePath(match.dance_id)).catch(() => null)));
-  const cards = shown.map((match, i) =>
-    matchCard(answer, match, { dance: dances[i], first: answer.found && i === 0, dim: !answer.found }),
+  const known = await Promise.all(names.map((name) => ask(dancePath(name)).catch(() => null)));
+  const dances = new Map(names.map((name, i) => [name, known[i]]));
+  root.append(
+    heading(answer),
+    ...answer.dancers.map((one) => section(answer, one, dances)),
+    ...ignored(answer),
+    again(),
   );
-  root.append(...(answer.found ? found(answer, cards) : unknown(answer, cards)), again());
+}
+
+/** The matches of a dancer or, without one, the nearest dances. @param {any} dancer @returns {any[]} */
+const worthShowing = ({ verdict, candidates }) =>
+  verdict === "no match"
+    ? candidates.slice(0, NEAREST)
+    : candidates.filter((match) => match.verdict !== "no match");
+
+/** @param {any} answer */
+function heading(answer) {
+  const clip = searching.clips.get(answer.search_id),
+    unknown = answer.verdict === "no match";
+  return el(
+    "div",
+    { class: "hero left" },
+    el("h1", {}, ...title(answer)),
+    unknown &&
+      el(
+        "p",
+        { class: "lead" },
+        answer.searched
+          ? "None of the dances known here comes near enough to be it."
+          : "No dances are known here that it could be.",
+      ),
+    el("p", { class: "faint" }, among(answer)),
+    unknown &&
+      mayWrite() &&
+      clip &&
+      el(
+        "div",
+        { class: "actions" },
+        button("Add it as a new dance", () => addDialog([clip]), {}, "plus"),
+      ),
+  );
+}
+
+/** @param {any} answer */
+function title({ verdict, dancers }) {
+  const found = dancers.filter((one) => one.verdict !== "no match"),
+    names = [...new Set(found.map((one) => one.candidates[0].dance_id))];
+  const several = dancers.length > 1 ? `${dancers.length} dancers: ` : "";
+  if (!names.length) return [`${several}${several ? "no match" : "No match"}`];
+  if (several) return [several, el("em", {}, listed(names))];
+  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, names[0])];
 }
 
 /** @param {any} answer */
@@ -26,53 +77,51 @@ function among({ filename, searched, elapsed_seconds: took }) {
   return `${filename || "Your clip"}, compared with ${counted(searched, "dancer")} in ${soon}.`;
 }
 
-/** @param {any} answer @param {HTMLElement[]} cards */
-function found(answer, [best, ...rest]) {
-  return [
-    el(
-      "div",
-      { class: "hero left" },
-      el("h1", {}, "This is ", el("em", {}, answer.matches[0].dance_id)),
-      el("p", { class: "faint" }, among(answer)),
-    ),
+/** @param {any} answer @param {any} dancer @param {Map<string, any>} dances */
+function section(answer, dancer, dances) {
+  const unknown = dancer.verdict === "no match",
+    several = answer.dancers.length > 1;
+  const cards = worthShowing(dancer).map((match, i) =>
+    matchCard(answer, match, {
+      dance: dances.get(match.dance_id),
+      first: !unknown && i === 0,
+      dim: unknown,
+    }),
+  );
+  const [best, ...rest] = unknown ? [null, ...cards] : cards;
+  return el(
+    "section",
+    { class: "dancer", "aria-label": `Dancer ${dancer.dancer}` },
+    several && dancerHeading(dancer),
     best,
-    rest.length > 0 && el("h2", {}, rest.length === 1 ? "It is also like this one" : "It is also like these"),
-    el("div", { class: "matches" }, rest),
-  ].filter(Boolean);
+    rest.length > 0 &&
+      el("h3", { class: "faint" }, unknown ? "Nearest, none of them near enough" : "It may also be"),
+    rest.length > 0 && el("div", { class: "matches" }, rest),
+  );
 }
 
-/** @param {any} answer @param {HTMLElement[]} cards */
-function unknown(answer, cards) {
-  const clip = searching.clips.get(answer.search_id);
+/** @param {any} dancer */
+const dancerHeading = ({ dancer, start, seconds, verdict }) =>
+  el(
+    "div",
+    { class: "dancer-head" },
+    el("h2", {}, `Dancer ${dancer}`),
+    el("span", { class: "faint" }, range({ start, end: start + seconds })),
+    badge(verdict),
+  );
+
+/** Who or what in the clip is no dancer, in small print. @param {any} answer */
+function ignored({ ignored: tracks }) {
+  if (!tracks.length) return [];
+  const row = (track) => el("li", {}, `${range(track)} ignored: ${track.reason}`);
   return [
     el(
-      "div",
-      { class: "hero left" },
-      el("h1", {}, "I don’t know this one"),
-      el(
-        "p",
-        { class: "lead" },
-        answer.searched
-          ? "None of the dances known here comes near enough to be it."
-          : "No dances are known here that it could be.",
-      ),
-      el("p", { class: "faint" }, among(answer)),
-      mayWrite() &&
-        clip &&
-        el(
-          "div",
-          { class: "actions" },
-          button("Teach it as a new dance", () => addDialog([clip]), {}, "plus"),
-        ),
+      "section",
+      { class: "ignored faint small", "aria-label": "Not searched for" },
+      el("p", {}, "Not searched for, being no dancer:"),
+      el("ul", {}, tracks.map(row)),
     ),
-    answer.nearest.length > 0 &&
-      el(
-        "h2",
-        {},
-        `The nearest ${answer.nearest.length === 1 ? "one" : answer.nearest.length}, which are probably not it`,
-      ),
-    el("div", { class: "matches" }, cards),
-  ].filter(Boolean);
+  ];
 }
 
 function again() {
