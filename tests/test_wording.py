@@ -28,7 +28,7 @@ THRILLER = Match(
         ({}, "Possible match: Thriller, 0:03-0:11, mirrored. 1 search in 9 gives this by accident."),
         (
             {"verdict": "match", "mirrored": False, "tempo": 1.2, "evalue": 0.0004},
-            "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 2,000 gives this by accident.",
+            "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 3,000 gives this by accident.",
         ),
         (
             {"verdict": "no match", "evalue": 6.6},
@@ -64,20 +64,20 @@ def test_an_evalue_is_said_in_searches(evalue, expected):
 @pytest.mark.parametrize(
     ("log_ratio", "expected"),
     [
-        (3.5, "The evidence is 3,000 times likelier of the same dance than of another."),
-        (-1.0, "The evidence is 10 times likelier of another dance than of the same."),
-        (0.2, "The evidence is about as likely of the same dance as of another."),
+        (3.5, "about 3,000 times more likely if the clip shows this dance than if it shows another."),
+        (-1.0, "about 10 times less likely if the clip shows this dance than if it shows another."),
+        (0.1, "about as likely if the clip shows this dance as if it shows another."),
     ],
 )
 def test_a_ratio_is_said_in_words(log_ratio, expected):
-    assert expected == ratio_words(log_ratio)
+    assert f"The evidence is {expected}" == ratio_words(log_ratio)
 
 
-def test_a_ratio_at_its_bound_is_said_to_be_at_least_that():
+def test_a_ratio_at_its_bound_is_said_to_be_more_than_that():
     """Nothing beyond what the pairs of the calibration support is ever said."""
     most = shipped_calibration().most
 
-    assert ratio_words(most).startswith("The evidence is at least ")
+    assert ratio_words(most).startswith("The evidence is more than ")
     assert (True, False) == (is_bounded(most), is_bounded(most - 0.1))
 
 

@@ -56,13 +56,13 @@ export function accident(evalue) {
   return `By accident: 1 search in ${roughly(1 / evalue)}.`;
 }
 
-/** How much likelier the evidence is if both are the same dance, or if they are not. @param {any} match */
+/** How much likelier the evidence is if the clip shows this dance than another. @param {any} match */
 export function ratio({ likelihood_ratio: value, bounded }) {
   if (value === null) return "";
   const times = Math.max(value, 1 / value);
-  if (times < 2) return "The evidence is about as likely of the same dance as of another.";
-  const [one, other] = value > 1 ? ["the same dance", "another"] : ["another dance", "the same"];
-  return `The evidence is ${bounded ? "at least " : ""}${roughly(times)} times likelier of ${one} than of ${other}.`;
+  if (times < 2) return "The evidence is about as likely if the clip shows this dance as if it shows another.";
+  const likely = `${bounded ? "more than" : "about"} ${roughly(times)} times ${value > 1 ? "more" : "less"} likely`;
+  return `The evidence is ${likely} if the clip shows this dance than if it shows another.`;
 }
 
 /** That there was no synchrony to judge by, and why; empty where there was. @param {any} match */

@@ -63,13 +63,17 @@ function heading(answer) {
 
 /** @param {any} answer */
 function title({ verdict, dancers }) {
-  const found = dancers.filter((one) => one.verdict !== "no match"),
-    names = [...new Set(found.map((one) => one.candidates[0].dance_id))];
-  const several = dancers.length > 1 ? `${dancers.length} dancers: ` : "";
-  if (!names.length) return [`${several}${several ? "no match" : "No match"}`];
-  if (several) return [several, el("em", {}, listed(names))];
-  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, names[0])];
+  if (dancers.length > 1) return [`${dancers.length} dancers: `, el("em", {}, listed(dancesOf(dancers)))];
+  if (verdict === "no match") return ["No match"];
+  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, dancers[0].candidates[0].dance_id)];
 }
+
+/** What several dancers dance, each dance once. @param {any[]} dancers @returns {string[]} */
+const dancesOf = (dancers) => {
+  const name = ({ verdict, candidates: [best] }) =>
+    ({ match: best?.dance_id, "possible match": `perhaps ${best?.dance_id}`, "no match": "no match" })[verdict];
+  return [...new Set(dancers.map(name))];
+};
 
 /** @param {any} answer */
 function among({ filename, searched, elapsed_seconds: took }) {
