@@ -2,8 +2,8 @@
 
 Ratios are log10, `same` those of pairs of one dance, `different` those of pairs of two.
 
-- Cllr (Brummer and du Preez, 2006): the mean cost, in bits, of acting on the ratios; 0 is perfect, 1 is what a
-  ratio of 1 for everything costs. Cllr_min is what is left once calibration is made perfect by isotonic
+- Cllr (Brummer and du Preez, 2006): the mean cost, in bits, of acting on the ratios; 0 is perfect, 1 is what
+  a ratio of 1 for everything costs. Cllr_min is what is left once calibration is made perfect by isotonic
   regression: how well the two kinds are told apart at all.
 - The equal error rate is that of the threshold at which as many different pairs are accepted as same ones
   are rejected, on the convex hull.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -261,11 +261,14 @@ class Catalogue:
         """
         from dancematch.pipeline.answer import search_dancers
 
-        performances = self.readings(query, on_progress)
-        return search_dancers(
-            self.engine().search, performances,
-            limit=limit, max_evalue=max_evalue, only=only, settings=settings,
-        )  # fmt: skip
+        clip = self.read_clip(query, on_progress)
+        chosen: dict[str, Any] = {
+            "limit": limit,
+            "max_evalue": max_evalue,
+            "only": only,
+            "settings": settings,
+        }
+        return search_dancers(self.engine().search, clip, **chosen)
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
