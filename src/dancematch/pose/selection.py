@@ -221,6 +221,10 @@ def _track_fault(track: Track, clip_seconds: float) -> str | None:
 
 
 def _is_behind(track: Track, main: Track) -> bool:
+    """Whether somebody is shown much smaller than the main dancer, in the same picture: not after a cut."""
+    together = (track.times >= main.times[0]) & (track.times <= main.times[-1])
+    if together.mean() < 0.5:
+        return False
     size, usual = frame_heights_per_metre(track), frame_heights_per_metre(main)
     return size is not None and usual is not None and size < BACKGROUND * usual
 
