@@ -45,7 +45,7 @@ def isotonic_log_ratios(same: Ratios, different: Ratios) -> Ratios:
     scores = np.concatenate([same, different])
     labels = np.concatenate([np.ones(len(same)), np.zeros(len(different))])
     values, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    sums = np.bincount(places, labels, minlength=len(values))
+    sums = np.bincount(places, labels, minlength=len(values)).astype(np.float64)
     shares = _pooled(sums, counts.astype(np.float64))[places]
     with np.errstate(divide="ignore"):
         odds = np.log10(shares) - np.log10(1 - shares)

@@ -76,7 +76,8 @@ class Scored:
 
     def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
         amount = words_amount(self.seconds)
-        words = {name: amount * np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
+        capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
+        words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
         return {**words, "synchrony": relative["synchrony"], "tempo": tempo}
 
     @cached_property

@@ -18,6 +18,7 @@ import numpy as np
 
 from dancematch.types import FloatArray, Verdict
 
+FORMAT = 1
 MAX_EVALUE = 0.1  # of a match
 POSSIBLE_EVALUE = 1.0  # of a possible match
 LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
