@@ -262,13 +262,14 @@ class Catalogue:
         from dancematch.pipeline.answer import search_dancers
 
         clip = self.read_clip(query, on_progress)
-        chosen: dict[str, Any] = {
-            "limit": limit,
-            "max_evalue": max_evalue,
-            "only": only,
-            "settings": settings,
-        }
-        return search_dancers(self.engine().search, clip, **chosen)
+        return search_dancers(
+            self.engine().search,
+            clip,
+            limit=limit,
+            max_evalue=max_evalue,
+            only=only,
+            settings=settings,
+        )
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None

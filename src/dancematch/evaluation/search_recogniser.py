@@ -1,0 +1,82 @@
+"""The methods of the suite `real` that run `dancematch search`: by words, by synchrony, or by both."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from dancematch.errors import NoDancerError
+from dancematch.evaluation.recognisers import CANDIDATES, Candidate, Recording
+from dancematch.index.engine import Engine, Query
+from dancematch.index.settings import DEFAULT, Only
+from dancematch.index.verdict import Basis
+from dancematch.model.tokeniser import load_background, load_model
+from dancematch.pipeline.readings import readings_of
+from dancematch.pipeline.words import words_in
+from dancematch.types import Fingerprint, Match
+
+
+class SearchMethod:
+    """Every dancer of a query, as seen and mirrored, among every dancer of the recordings."""
+
+    def __init__(self, basis: Basis = "both", model: str | None = None) -> None:
+        """Search in the words of the shipped model, or of one by its folder or name."""
+        self.name = basis if model is None else f"{basis}-{model.rstrip('/').rpartition('/')[2]}"
+        self.settings = replace(DEFAULT, basis=basis)
+        self._model = load_model(model)
+        self._background = load_background(self._model, model)
+        self._words: dict[str, list[Fingerprint]] = {}
+        self._queries: dict[str, list[Query]] = {}
+
+    def build(self, recordings: Sequence[Recording]) -> "SearchRecogniser":
+        """Make an engine; each recording is a dance to it, as each file is in a user's catalogue."""
+        known = [(one.recording_id, words) for one in recordings for words in self._words_of(one)]
+        return SearchRecogniser(self, Engine(self._model.codebook, known, background=self._background))
+
+    def _words_of(self, recording: Recording) -> list[Fingerprint]:
+        """The words of every dancer who is seen for long enough; none if nobody is."""
+        key = recording.recording_id
+        if key not in self._words:
+            with suppress(NoDancerError):
+                self._words[key] = list(words_in(self._model, recording.motions, key).values())
+        return self._words.setdefault(key, [])
+
+    def queries(self, recording: Recording) -> list[Query]:
+        """Every dancer as seen and mirrored; none if nobody is seen for long enough."""
+        key = recording.recording_id
+        if key not in self._queries:
+            with suppress(NoDancerError):
+                dancers = readings_of(recording.motions, self._model, key)
+                self._queries[key] = [query for dancer in dancers for query in dancer.queries()]
+        return self._queries.setdefault(key, [])
+
+
+class SearchRecogniser:
+    """An engine, and the words of queries."""
+
+    def __init__(self, method: SearchMethod, engine: Engine) -> None:
+        self._method, self._engine = method, engine
+
+    def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
+        """The best recordings; a match is what `dancematch search` would print.
+
+        Rare words are told by all recordings of the engine, those `without` which it searches included.
+        """
+        queries = self._method.queries(query)
+        if not queries or not self._engine.tracks:
+            return []
+        settings, only = self._method.settings, Only(but=without)
+        matches = self._engine.search(queries, limit=CANDIDATES, only=only, settings=settings)
+        return [_candidate(match) for match in matches]
+
+
+def _candidate(match: Match) -> Candidate:
+    return Candidate(
+        match.dance_id,
+        score=match.score,
+        confidence=match.log_ratio or 0.0,
+        verdict=match.verdict,
+        lag_seconds=match.reference.start - match.query.start,
+        mirrored=match.mirrored,
+        tempo=match.tempo,
+        dancer=match.dancer,
+    )
