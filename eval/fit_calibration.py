@@ -6,7 +6,8 @@ CLIPS is a folder with an index.csv, as for `dancematch eval real`. Every dancer
 of AIST++, are scored against every recording of both but copies of their own performance. What words and
 synchrony say goes into one number by set weights (`WEIGHTS`, relative to synchrony's: chosen once on these
 pairs so that real dances stand apart and AIST++ is ranked well); a logistic regression of two parameters
-turns that into log likelihood ratios. People, game characters and AIST++ have set shares, within them every dance
+turns that into log likelihood ratios. People, game characters and AIST++ have set shares, within them every
+dance
 the same. Prints JSON lines: quality cross-validated by dance, for each basis and ablation.
 """
 
