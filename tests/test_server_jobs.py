@@ -49,7 +49,8 @@ def test_a_video_is_searched_for_in_a_job(server):
     assert ("done", "search", "phone.mp4", 1.0) == tuple(
         job[name] for name in ("state", "kind", "filename", "progress")
     )
-    assert (["dance-2"], True) == ([match["dance_id"] for match in result["matches"]], result["picture"])
+    (found,) = result["dancers"][0]["candidates"]
+    assert ("dance-2", "match", True) == (found["dance_id"], result["verdict"], result["picture"])
     assert result == server.client.get(f"/searches/{result['search_id']}").json()
     picture = server.client.get(f"/searches/{result['search_id']}/picture").json()["dancers"][0]
     assert [500, 250] == picture["frames"][0][:2]

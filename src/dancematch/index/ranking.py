@@ -30,7 +30,7 @@ from dancematch.index.verdict import (
     verdict_of,
     words_amount,
 )
-from dancematch.types import Fingerprint, FloatArray, Match, Span
+from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
 TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
@@ -193,7 +193,7 @@ def _match(
         verdict=verdict_of(evalue),
         log_ratio=log_ratio,
         evalue=evalue,
-        parts=_parts(number, reading, scored),
+        parts=_parts(number, reading, scored, reference),
         passages=reading.passages(reference, PASSAGES),
     )
 
@@ -217,8 +217,12 @@ def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint
     )
 
 
-def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
-    """Everything that the score and the likelihood ratio were made of."""
+def _parts(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> dict[str, float]:
+    """Everything that the score and the likelihood ratio were made of.
+
+    The lag is where in the reference the clock of the query begins. Without bones on either side there was
+    no synchrony to measure.
+    """
     judged, synchrony = scored.judged, scored.synchrony
     by_channel = {
         name: max(0.0, float(cosine))
@@ -232,5 +236,18 @@ def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
         "synchrony": float(synchrony.heights[number]),
         "synchrony_ratio": float(synchrony.ratios[number]),
         "synchrony_seconds": float(synchrony.overlaps[number]),
+        "synchrony_lag": _lag_seconds(number, reading.fingerprint, synchrony, reference),
+        "query_bones": _share_of_bones(reading.fingerprint),
+        "reference_bones": _share_of_bones(reference),
     }
     return {**parts, "order": float(judged.lines.agreements[number]), **moving, **by_channel}
+
+
+def _lag_seconds(number: int, query: Fingerprint, synchrony: Synchrony, reference: Fingerprint) -> float:
+    offset, tempo = float(synchrony.offsets[number]), TEMPI[synchrony.tempi[number]]
+    return float(reference.start + offset * query.seconds_per_word - tempo * query.start)
+
+
+def _share_of_bones(fingerprint: Fingerprint) -> float:
+    """The share of bones, over all steps, that is seen."""
+    return float((bones_of(fingerprint)[:, ::2] != BONES_UNSEEN).mean())
