@@ -46,7 +46,7 @@ def _motion_facts(file: Path, fps: float | None) -> dict[str, Any]:
             {
                 "start": round(motion.start, 3),
                 "seconds": round(motion.seconds, 3),
-                "fps": motion.fps,
+                "fps": round(motion.fps, 3),
                 "frames": len(motion.joints),
                 "joints": len(motion.skeleton.joints),
                 "seen": round(float((motion.visibility > 0).mean()), 3),
