@@ -76,7 +76,7 @@ def describe(path: str | Path, *, fps: float | None = None) -> Description:
     except InputError as error:
         named = str(path) in str(error)
         raise (error if named else FormatError(f"{path}: {error}")) from None
-    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError):
         raise FormatError(f"{path} is not a readable file of {format_.LABEL}: it may be damaged") from None
     return Description(format_.LABEL, format_.EXPLANATION, motions[0].skeleton.name, tuple(motions))
 
@@ -134,14 +134,14 @@ def _format_of(path: Path) -> _Format:
     if suffix == ".npz":
         return _module(_npz_format(path))
     candidates = [_module(name) for name in _FORMATS[suffix]]
-    return candidates[0] if len(candidates) == 1 else _recognised(path, candidates)
+    return candidates[0] if len(candidates) == 1 else _choose_format(path, candidates)
 
 
 def _module(name: str) -> _Format:
     return cast(_Format, import_module(f"dancematch.formats.{name}"))
 
 
-def _recognised(path: Path, candidates: Sequence[_Format]) -> _Format:
+def _choose_format(path: Path, candidates: Sequence[_Format]) -> _Format:
     """Return the one candidate that the content of a JSON or CSV file fits."""
     from dancematch.formats.files import read_bytes, read_json
     from dancematch.formats.table import read_columns

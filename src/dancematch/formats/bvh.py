@@ -197,7 +197,7 @@ def _pair(skeleton: Skeleton, part: str) -> list[int]:
     return [skeleton.joints.index(name) for name in names] if set(names) <= set(skeleton.joints) else []
 
 
-def _middle(places: Array, skeleton: Skeleton) -> Array:
+def _find_middle(places: Array, skeleton: Skeleton) -> Array:
     """Return the mid-hip [frames, 3], or the pelvis where the file has no hips."""
     pair = _pair(skeleton, "hip") or [skeleton.joints.index("pelvis")]
     middle: Array = places[:, pair].mean(axis=1)
@@ -227,7 +227,7 @@ def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
     arms = [bone for bone in _ARM_BONES if _pair(skeleton, bone[0]) and _pair(skeleton, bone[1])]
     shares, lengths = (
         [_TORSO],
-        [_length(some[:, _pair(skeleton, "shoulder")].mean(axis=1) - _middle(some, skeleton))],
+        [_length(some[:, _pair(skeleton, "shoulder")].mean(axis=1) - _find_middle(some, skeleton))],
     )
     for start, end, share in legs if len(legs) == len(_LEG_BONES) else legs + arms:
         shares.append(share)
@@ -242,7 +242,7 @@ def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
 def _upright(places: Array, skeleton: Skeleton) -> Array:
     """Turn a body that stands along z so that it stands along y."""
     ankles = _pair(skeleton, "ankle")
-    low = places[:, ankles].mean(axis=(0, 1)) if ankles else _middle(places, skeleton).mean(axis=0)
+    low = places[:, ankles].mean(axis=(0, 1)) if ankles else _find_middle(places, skeleton).mean(axis=0)
     body = places[:, _pair(skeleton, "shoulder")].mean(axis=(0, 1)) - low
     along = body / max(float(np.linalg.norm(body)), 1e-9)
     return places @ Z_UP_TO_Y_UP.T if along[2] > 0.9 and abs(along[1]) < 0.3 else places

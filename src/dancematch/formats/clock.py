@@ -38,11 +38,11 @@ class Clock:
         flat = points.reshape(len(points), -1)
         even = np.stack([np.interp(ticks, times, column) for column in flat.T], axis=1)
         if len(times) > 1:
-            even[_in_pause(ticks, times)] = np.nan
+            even[_find_pauses(ticks, times)] = np.nan
         return even.reshape(count, *points.shape[1:]), float(times[0])
 
 
-def _in_pause(ticks: Array, times: Array) -> NDArray[np.bool_]:
+def _find_pauses(ticks: Array, times: Array) -> NDArray[np.bool_]:
     """Which ticks lie within a pause that is too long to interpolate across."""
     after = np.clip(np.searchsorted(times, ticks), 1, len(times) - 1)
     before, next_ = times[after - 1], times[after]
@@ -52,7 +52,7 @@ def _in_pause(ticks: Array, times: Array) -> NDArray[np.bool_]:
     return paused
 
 
-def rising_seconds(stamps: ArrayLike, seconds_per_unit: float, name: str) -> Array:
+def to_seconds(stamps: ArrayLike, seconds_per_unit: float, name: str) -> Array:
     """Time stamps in seconds, refused where they do not rise."""
     times = np.array(stamps, dtype=np.float64) * seconds_per_unit
     if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < 0:
@@ -60,12 +60,12 @@ def rising_seconds(stamps: ArrayLike, seconds_per_unit: float, name: str) -> Arr
     return times
 
 
-def since_first_frame(stamps: ArrayLike, name: str) -> Array:
+def count_from_first_frame(stamps: ArrayLike, name: str) -> Array:
     """Seconds since the first frame, of time stamps in seconds or milliseconds since any moment.
 
     Less than one frame per second is no motion, so that stamps more than one apart are milliseconds.
     """
-    times = rising_seconds(stamps, 1.0, name)
+    times = to_seconds(stamps, 1.0, name)
     in_seconds = len(times) < 2 or float(np.median(np.diff(times))) <= 1
     since: Array = (times - times[0]) * (1.0 if in_seconds else 1e-3)
     return since

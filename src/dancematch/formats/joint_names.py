@@ -8,9 +8,9 @@ from dancematch.types import Skeleton
 _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
-def snake_case(name: str) -> str:
-    """Return the name in lower case with single underscores; what stands before a point is dropped."""
-    return "_".join(word.lower() for word in _BORDER.split(name.rpartition(".")[2]) if word)
+def to_snake_case(name: str) -> str:
+    """Return the name in lower case with single underscores, without the enumeration that it is of."""
+    return "_".join(word.lower() for word in _BORDER.split(name.removeprefix("PoseLandmark.")) if word)
 
 
 def has_upper_body(joints: Iterable[str]) -> bool:
@@ -19,7 +19,7 @@ def has_upper_body(joints: Iterable[str]) -> bool:
     return {"left_shoulder", "right_shoulder"} <= found and bool({"left_elbow", "right_elbow"} & found)
 
 
-def joint_places(names: Iterable[str], skeleton: Skeleton) -> dict[str, int]:
+def find_joints(names: Iterable[str], skeleton: Skeleton) -> dict[str, int]:
     """Return which joint of `skeleton` each name means; other names are left out."""
     known = {joint: place for place, joint in enumerate(skeleton.joints)}
-    return {name: known[key] for name in names if (key := snake_case(name)) in known}
+    return {name: known[key] for name in names if (key := to_snake_case(name)) in known}

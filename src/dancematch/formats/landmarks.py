@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import Clock
 from dancematch.formats.files import as_coordinates, require_plausible_people, require_readable_frames
-from dancematch.formats.planar import Track, are_fractions, picture_shape
+from dancematch.formats.planar import Track, are_fractions, infer_picture_shape
 from dancematch.formats.planar import to_motions as picture_to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
@@ -54,7 +54,7 @@ class Landmarks:
     numbers: int = 4  # how many the file has per landmark without naming them
 
 
-def empty_points(frames: int, people: int) -> Array:
+def allocate_points(frames: int, people: int) -> Array:
     """Return points of which none is seen yet, if so many people can be."""
     require_readable_frames(frames * max(1, people))
     require_plausible_people(people)
@@ -63,18 +63,18 @@ def empty_points(frames: int, people: int) -> Array:
 
 def to_motions(landmarks: Landmarks, clock: Clock) -> list[Motion]:
     """One motion for each person who is ever seen."""
-    landmarks = _with_visibility(landmarks)
+    landmarks = _fill_visibility(landmarks)
     as_coordinates(landmarks.points[..., :3])
     seen = np.asarray(np.isfinite(landmarks.points[..., :2]).all(axis=-1).any(axis=-1))  # [frames, people]
     if not seen.any():
         raise InputError("nobody is seen in any frame")
-    world = landmarks.world if landmarks.world is not None else _around_hips(landmarks.points)
+    world = landmarks.world if landmarks.world is not None else _is_around_hips(landmarks.points)
     if not world:
         return _picture_motions(landmarks, seen, clock)
     return [_world_motion(landmarks.points[:, person], clock) for person in np.flatnonzero(seen.any(axis=0))]
 
 
-def _with_visibility(landmarks: Landmarks) -> Landmarks:
+def _fill_visibility(landmarks: Landmarks) -> Landmarks:
     """Take a third number that is never negative for the visibility, and none for depth or visibility."""
     points = landmarks.points.copy()
     third = points[..., 2]
@@ -83,11 +83,12 @@ def _with_visibility(landmarks: Landmarks) -> Landmarks:
         points[..., 3], points[..., 2] = third, 0
     elif landmarks.numbers < 4:
         points[..., 3] = np.where(np.isfinite(points[..., 0]), 1, np.nan)
-    points[np.isfinite(points[..., 0]) & np.isnan(points[..., 2]), 2] = 0
+    points[np.isfinite(points[..., :2]).all(axis=-1) & np.isnan(points[..., 2]), 2] = 0
+    points[np.isnan(points[..., :3]).any(axis=-1)] = np.nan
     return replace(landmarks, points=points)
 
 
-def _around_hips(points: Array) -> bool:
+def _is_around_hips(points: Array) -> bool:
     middle = points[..., _HIPS, :3].mean(axis=-2)
     known = middle[np.isfinite(middle).all(axis=-1)]
     return bool(len(known) and (np.median(np.abs(known), axis=0) < _AT_ORIGIN).all())
@@ -105,38 +106,36 @@ def _world_motion(points: Array, clock: Clock) -> Motion:
 
 
 def _picture_motions(landmarks: Landmarks, seen: NDArray[np.bool_], clock: Clock) -> list[Motion]:
-    motions: list[Motion] = []
+    tracks = []
     for person in np.flatnonzero(seen.any(axis=0)):
-        points = _in_proportion(landmarks.points[:, person], landmarks.size)
-        frames = np.flatnonzero(seen[:, person])
-        track = Track({int(number): points[number] for number in frames})
-        motions += picture_to_motions([track], BLAZEPOSE33, clock)
-    return motions
+        points = _restore_proportions(landmarks.points[:, person], landmarks.size)
+        tracks.append(Track({int(number): points[number] for number in np.flatnonzero(seen[:, person])}))
+    return picture_to_motions(tracks, BLAZEPOSE33, clock)
 
 
-def _in_proportion(points: Array, size: tuple[float, float] | None) -> Array:
+def _restore_proportions(points: Array, size: tuple[float, float] | None) -> Array:
     """[frames, 33, 4] with one unit for x, y and z, in every frame the same."""
     points = points.copy()
     if np.array_equal(points[..., 2], points[..., 1], equal_nan=True):
-        points[..., 2] = 0
-    divided = _divided_by_hips(points)
+        points[..., 2] *= 0
+    divided = _is_divided_by_hips(points)
     shape = 1.0  # pixels
     if divided:
-        shape = picture_shape(_of_one_size(points), BLAZEPOSE33)
+        shape = infer_picture_shape(_equalise_size(points), BLAZEPOSE33)
     elif are_fractions(points):
-        shape = size[0] / size[1] if size is not None else picture_shape(points, BLAZEPOSE33)
+        shape = size[0] / size[1] if size is not None else infer_picture_shape(points, BLAZEPOSE33)
     points[..., :3] *= (shape, 1, shape * _DEPTH)
-    return _of_one_size(points) if divided else points
+    return _equalise_size(points) if divided else points
 
 
-def _divided_by_hips(points: Array) -> bool:
+def _is_divided_by_hips(points: Array) -> bool:
     """Whether the hips are one unit apart in the picture of every frame, which no dancer's are."""
     apart = np.linalg.norm(points[:, _HIPS[0], :2] - points[:, _HIPS[1], :2], axis=-1)
     apart = apart[np.isfinite(apart)]
     return len(apart) > 1 and bool(np.abs(apart - 1).max() < 1e-4)
 
 
-def _of_one_size(points: Array) -> Array:
+def _equalise_size(points: Array) -> Array:
     """Place every frame's mid-hip at the origin and make all bones together equally long."""
     places = points[..., :3] - points[:, _HIPS, :3].mean(axis=1, keepdims=True)
     bones = np.stack([places[:, a] - places[:, b] for a, b in _BONES], axis=1)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, rising_seconds
+from dancematch.formats.clock import choose_clock, to_seconds
 from dancematch.formats.files import as_coordinates, as_rate, read_json
-from dancematch.formats.joint_names import has_upper_body, joint_places, snake_case
-from dancematch.formats.landmarks import COUNT, Landmarks, empty_points, to_motions
+from dancematch.formats.joint_names import find_joints, has_upper_body, to_snake_case
+from dancematch.formats.landmarks import COUNT, Landmarks, allocate_points, to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
 
@@ -58,7 +58,7 @@ def _is_frame(frame: Any) -> bool:
 
 
 def _is_by_name(frame: dict[str, Any]) -> bool:
-    return has_upper_body(map(snake_case, frame))
+    return has_upper_body(map(to_snake_case, frame))
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
@@ -75,7 +75,7 @@ def _parse(listed: list[Any], header: dict[str, Any]) -> Landmarks:
     world = any(_landmarks(frame, _WORLD) for frame in listed)
     picture = not world and any(_landmarks(frame, _PICTURE) for frame in listed)
     people = [_landmarks(frame, _WORLD if world else _PICTURE if picture else ()) for frame in listed]
-    points = empty_points(len(listed), max(map(len, people), default=0))
+    points = allocate_points(len(listed), max(map(len, people), default=0))
     numbers = {4}
     for number, persons in enumerate(people):
         for place, marks in enumerate(persons):
@@ -116,11 +116,11 @@ def _is_landmark(entry: Any) -> bool:
 def _points(landmarks: Any) -> tuple[Array, int]:
     """[33, 4] of x, y, z and visibility, and how many numbers a landmark has (4 where they are named)."""
     if isinstance(landmarks, dict):
-        places = joint_places(landmarks, BLAZEPOSE33)
+        places = find_joints(landmarks, BLAZEPOSE33)
         rows = [_numbers(landmarks[name]) for name in places]
         order = list(places.values())
     else:
-        marks = _unflattened(landmarks)
+        marks = _split_row(landmarks)
         if len(marks) != COUNT:
             raise InputError(f"{COUNT} landmarks were expected, got {len(marks)}")
         rows, order = [_numbers(mark) for mark in marks], list(range(COUNT))
@@ -130,7 +130,7 @@ def _points(landmarks: Any) -> tuple[Array, int]:
     return points, min(map(len, rows))
 
 
-def _unflattened(landmarks: list[Any]) -> list[Any]:
+def _split_row(landmarks: list[Any]) -> list[Any]:
     """Return lists of numbers that stand in one row as one list per landmark."""
     width, rest = divmod(len(landmarks), COUNT)
     if isinstance(landmarks[0], list | dict) or rest or not 2 <= width <= 4:
@@ -154,4 +154,4 @@ def _is_size(value: Any) -> bool:
 def _times(listed: list[Any]) -> Array | None:
     """Seconds of each frame where all carry a rising time stamp."""
     name = next((n for n in _CLOCKS if all(isinstance(f, dict) and n in f for f in listed)), None)
-    return None if name is None else rising_seconds([frame[name] for frame in listed], _CLOCKS[name], name)
+    return None if name is None else to_seconds([frame[name] for frame in listed], _CLOCKS[name], name)

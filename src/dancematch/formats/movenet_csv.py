@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.formats.planar import Track, are_fractions, picture_shape, to_motions
+from dancematch.formats.planar import Track, are_fractions, infer_picture_shape, to_motions
 from dancematch.formats.table import Columns, read_table
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
@@ -37,7 +37,7 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
         points[..., 3] = 1  # a table without scores
     points[~(points[..., 3] > 0) | np.isnan(points[..., :2]).any(axis=-1)] = np.nan
     if are_fractions(points):
-        points[..., 0] *= picture_shape(points, COCO17)
+        points[..., 0] *= infer_picture_shape(points, COCO17)
     seen = np.flatnonzero(np.isfinite(points[..., 0]).any(axis=1))
     tracks = [Track({int(number): points[number] for number in seen})] if len(seen) else []
     return to_motions(tracks, COCO17, table.clock)

@@ -2,7 +2,7 @@
 
 A flat picture has no metres. The torso (mid-shoulder to mid-hip) is taken to be half a
 metre in the median frame, y is turned up, and depth is zero: enough to compare the movement
-as the camera saw it, and no more. Somebody without a frame that shows both shoulders has no
+as the camera saw it, and no more. A person of whom no frame shows both shoulders has no
 measure and is left out.
 """
 
@@ -97,7 +97,7 @@ def _places(skeleton: Skeleton, *parts: str) -> list[int]:
 
 
 def to_motions(tracks: Sequence[Track], skeleton: Skeleton, clock: Clock) -> list[Motion]:
-    """Each track as a motion in metres, whoever is seen in most frames first."""
+    """Each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
         raise InputError("nobody is seen in any frame")
     ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
@@ -143,7 +143,7 @@ def are_fractions(points: Array) -> bool:
     return bool(np.isfinite(flat).any() and np.nanpercentile(flat, 99) <= _WITHIN_PICTURE)
 
 
-def picture_shape(points: Array, skeleton: Skeleton) -> float:
+def infer_picture_shape(points: Array, skeleton: Skeleton) -> float:
     """Width over height of a picture, of which `points` [frames, joints, 2 or more] are fractions.
 
     The usual shape that gives the dancer natural proportions: shoulders as wide as they are in

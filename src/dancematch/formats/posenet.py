@@ -2,7 +2,7 @@
 
 A keypoint is `{"part": "leftHip", "position": {"x": ..., "y": ...}, "score": ...}`, or
 `{"name": "left_hip", "x": ..., "y": ..., "score": ...}` in later versions; places are pixels: see
-`planar`. Time stamps count from whenever the program was started, so the motion starts at 0.
+`planar`. Time stamps count from the start of the program, not of the clip, so the motion starts at 0.
 """
 
 from pathlib import Path
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, since_first_frame
+from dancematch.formats.clock import choose_clock, count_from_first_frame
 from dancematch.formats.files import read_json
-from dancematch.formats.joint_names import snake_case
+from dancematch.formats.joint_names import to_snake_case
 from dancematch.formats.planar import link, to_motions
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
@@ -68,7 +68,7 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
 def _times(listed: list[Any]) -> Array | None:
     """Seconds since the first frame where all carry a time stamp."""
     name = next((n for n in _CLOCKS if all(isinstance(f, dict) and n in f for f in listed)), None)
-    return None if name is None else since_first_frame([frame[name] for frame in listed], name)
+    return None if name is None else count_from_first_frame([frame[name] for frame in listed], name)
 
 
 def _points(person: dict[str, Any]) -> Array:
@@ -77,18 +77,10 @@ def _points(person: dict[str, Any]) -> Array:
     for entry in person["keypoints"]:
         if not isinstance(entry, dict):
             raise InputError("a keypoint of PoseNet is an object with its name, its place and a score")
-        joint = _PLACES.get(snake_case(str(entry.get("part", entry.get("name")))))
-        if joint is not None:
-            place = entry.get("position", entry)
-            points[joint] = [
-                _number(place.get("x")),
-                _number(place.get("y")),
-                0,
-                _number(entry.get("score", 1)),
-            ]
+        joint = _PLACES.get(to_snake_case(str(entry.get("part", entry.get("name")))))
+        place = entry.get("position", entry)
+        if joint is not None and isinstance(place, dict):
+            numbers = [place.get("x"), place.get("y"), 0, entry.get("score", 1)]
+            points[joint] = np.array(numbers, dtype=np.float64)  # null is NaN
     points[~(points[:, 3] > 0) | np.isnan(points[:, :2]).any(axis=1)] = np.nan
     return points
-
-
-def _number(value: Any) -> float:
-    return np.nan if value is None else float(value)

@@ -1,10 +1,10 @@
-"""The track of somebody who practises a dance in front of a camera (`*.track.json`).
+"""The track of a learner who practises a dance in front of a camera (`*.track.json`).
 
 A web application records, frame by frame, 33 landmarks of the learner (`user3dPoses`) and of
 the video that the learner follows (`ref3dPoses`), in metres around the hips, with the time of
-day (`actualTimesInMs`) and the time in the video (`videoFrameTimesInSecs`). The learner is who
-dances here and is the one who is read, on the clock of the day; the video's dancer is read, on
-the video's clock, only where the file shows no learner. The learner's y points down, the
+day (`actualTimesInMs`) and the time in the video (`videoFrameTimesInSecs`). The learner is the
+dancer of this recording and is read, by the time of day; the video's dancer is read, by the
+video's clock, only where the file shows no learner. The learner's y points down, the
 video's up: the head says which.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, since_first_frame
+from dancematch.formats.clock import choose_clock, count_from_first_frame
 from dancematch.formats.files import read_json
-from dancematch.formats.landmarks import COUNT, Landmarks, empty_points, to_motions
+from dancematch.formats.landmarks import COUNT, Landmarks, allocate_points, to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
 
@@ -54,7 +54,7 @@ def _motions(points: Array, stamps: Any, name: str, fps: float | None) -> list[M
     # The video stands still until it plays, and again where the application could not follow.
     rises = np.concatenate([np.diff(np.array(stamps, dtype=np.float64)) > 0, [True]])
     kept = np.flatnonzero(rises) if name == _DANCERS[1][1] else np.arange(len(points))
-    times = since_first_frame([stamps[place] for place in kept], name)
+    times = count_from_first_frame([stamps[place] for place in kept], name)
     upright = points[kept] if _is_y_down(points) else points[kept] * (1, -1, -1, 1)
     return to_motions(Landmarks(upright[:, None], world=True), choose_clock(times, None, fps))
 
@@ -70,7 +70,7 @@ def _points(poses: Any, name: str) -> Array:
     """[frames, 33, 4] of x, y, z and visibility."""
     if not isinstance(poses, list):
         raise InputError(f"{name!r} must be a list of poses")
-    points = empty_points(len(poses), 1)[:, 0]
+    points = allocate_points(len(poses), 1)[:, 0]
     for number, pose in enumerate(poses):
         if not pose:
             continue

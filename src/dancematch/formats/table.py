@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.clock import Clock, choose_clock, since_first_frame
+from dancematch.formats.clock import Clock, choose_clock, count_from_first_frame
 from dancematch.formats.files import (
     as_coordinates,
     read_bytes,
     require_plausible_frames,
     require_readable_frames,
 )
-from dancematch.formats.joint_names import has_upper_body, snake_case
+from dancematch.formats.joint_names import has_upper_body, to_snake_case
 from dancematch.skeletons import BLAZEPOSE33, COCO17
 from dancematch.types import Skeleton
 
@@ -66,9 +66,9 @@ def find_columns(header: list[str]) -> Columns | None:
     """Return which columns are keypoints, of which layout, or None where they are not a dancer's."""
     if len(header) > _MAX_COLUMNS:
         return None
-    keys = [snake_case(name) for name in header]
-    named = {column: found for column, key in enumerate(keys) if (found := _named(key)) is not None}
-    numbered = {column: cell for column, key in enumerate(keys) if (cell := _numbered(key)) is not None}
+    keys = [to_snake_case(name) for name in header]
+    named = {column: found for column, key in enumerate(keys) if (found := _parse_name(key)) is not None}
+    numbered = {column: cell for column, key in enumerate(keys) if (cell := _parse_number(key)) is not None}
     if has_upper_body(joint for joint, _ in named.values()):
         skeleton = COCO17 if all(joint in COCO17.joints for joint, _ in named.values()) else BLAZEPOSE33
         cells = {column: (skeleton.index(joint), axis) for column, (joint, axis) in named.items()}
@@ -85,14 +85,14 @@ def find_columns(header: list[str]) -> Columns | None:
     return Columns(skeleton, cells, frame, time)
 
 
-def _named(key: str) -> tuple[str, int | None] | None:
+def _parse_name(key: str) -> tuple[str, int | None] | None:
     joint, _, axis = key.rpartition("_")
     if key in BLAZEPOSE33.joints:
         return key, None
     return (joint, _AXES[axis]) if joint in BLAZEPOSE33.joints and axis in _AXES else None
 
 
-def _numbered(key: str) -> tuple[int, int | None] | None:
+def _parse_number(key: str) -> tuple[int, int | None] | None:
     if found := _AXIS_FIRST.fullmatch(key):
         return int(found[2]), _AXES[found[1]]
     joint, _, axis = key.rpartition("_")
@@ -137,10 +137,10 @@ def read_table(path: Path, fps: float | None) -> Table:
     points, numbers = _points(header, rows, columns)
     times = _column(header, rows, columns.time)
     if times is not None:
-        clock = choose_clock(since_first_frame(times, header[columns.time or 0]), None, fps)
+        clock = choose_clock(count_from_first_frame(times, header[columns.time or 0]), None, fps)
         return Table(points, numbers, clock)
     return Table(
-        _by_number(points, _column(header, rows, columns.frame)), numbers, choose_clock(None, None, fps)
+        _spread_frames(points, _column(header, rows, columns.frame)), numbers, choose_clock(None, None, fps)
     )
 
 
@@ -162,7 +162,7 @@ def _points(header: list[str], rows: list[list[str]], columns: Columns) -> tuple
 
 
 def _numbers(cell: str, row: int, column: str) -> list[float]:
-    """Return the numbers of one cell; none where it is empty."""
+    """Return the numbers of one cell; none where it is empty or says so."""
     words = cell.strip("()[] \t").replace(",", " ").replace(";", " ").split()
     try:
         values = [float(word) for word in words if word.lower() not in ("none", "null")]
@@ -172,7 +172,7 @@ def _numbers(cell: str, row: int, column: str) -> list[float]:
         ) from None
     if len(values) > 4:
         raise InputError(f"row {row}, column {column[:40]!r}: at most four numbers were expected")
-    return values
+    return values if not all(map(math.isnan, values)) else []
 
 
 def _column(header: list[str], rows: list[list[str]], column: int | None) -> list[float] | None:
@@ -180,10 +180,13 @@ def _column(header: list[str], rows: list[list[str]], column: int | None) -> lis
     if column is None:
         return None
     found = [_numbers(row[column], number + 2, header[column]) for number, row in enumerate(rows)]
-    return [values[0] for values in found] if all(len(values) == 1 for values in found) else None
+    single = [len(values) == 1 for values in found]
+    if any(single) and not all(single):
+        raise InputError(f"row {single.index(False) + 2} lacks the number of column {header[column][:40]!r}")
+    return [values[0] for values in found] if all(single) else None
 
 
-def _by_number(points: Array, numbers: list[float] | None) -> Array:
+def _spread_frames(points: Array, numbers: list[float] | None) -> Array:
     """Return the points with a row per frame number from the first on."""
     if numbers is None:
         return points
