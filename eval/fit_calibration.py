@@ -32,12 +32,12 @@ from dancematch.motion import mirror
 from dancematch.types import Fingerprint
 
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "both": {"synchrony": 1.0, "histogram": 20.0, "order": 5.0, "tempo": -1.0},
+    "both": {"synchrony": 1.0, "histogram": 20.0, "order": 5.0, "tempo": -2.0},
     "words": {"histogram": 20.0, "order": 10.0},
-    "synchrony": {"synchrony": 1.0, "tempo": -1.0},
+    "synchrony": {"synchrony": 1.0, "tempo": -2.0},
     # Ablations, which are measured and not shipped.
-    "without amount": {"synchrony": 1.0, "all of histogram": 20.0, "all of order": 5.0, "tempo": -1.0},
-    "without cohort": {"strength": 5.0, "plain histogram": 20.0, "plain order": 5.0, "tempo": -1.0},
+    "without amount": {"synchrony": 1.0, "all of histogram": 20.0, "all of order": 5.0, "tempo": -2.0},
+    "without cohort": {"strength": 5.0, "plain histogram": 20.0, "plain order": 5.0, "tempo": -2.0},
 }
 SHIPPED = ("both", "words", "synchrony")
 SHARES = {"people": 0.54, "game characters": 0.36, "aist": 0.10}  # of what each kind of pairs counts
