@@ -296,6 +296,17 @@ def test_info_explains_motion_and_video(run, tmp_path, folder):
     assert "dancer 1: start 0.0" in plain
 
 
+def test_info_names_dancers_and_what_is_ignored(run, tmp_path):
+    """A photograph beside a dancer is listed with the reason, for people and for programs."""
+    formats.write(tmp_path / "a.npz", [standing(90), dance(1)])
+    told, plain = run("info", tmp_path / "a.npz", "--json").objects[0], run("info", tmp_path / "a.npz").out
+
+    assert [2] == [one["dancer"] for one in told["dancers"]]
+    assert [{"start": 0.0, "end": 3.0, "reason": "3.0 s, does not move"}] == told["ignored"]
+    assert "dancer 2: start 0.0" in plain
+    assert "ignored: 0.0 to 3.0 s: 3.0 s, does not move" in plain.splitlines()
+
+
 @pytest.mark.parametrize(
     "name", ["a.npz", "a.bvh", "a.pkl", "a.json", "a.pt", "a.mp4", "a.webm", "a.txt", "a", "sound.mp4"]
 )

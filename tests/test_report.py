@@ -16,9 +16,9 @@ from dancematch.benchmark.render import render
 from dancematch.catalogue.records import Dance
 from dancematch.errors import UnknownDanceError
 from dancematch.index import holders as holding
-from dancematch.index.verdict import MAX_EVALUE, Judging, evalues, tail_of
 from dancematch.index.engine import Query
 from dancematch.index.holders import holders
+from dancematch.index.verdict import MAX_EVALUE, Judging, evalues, tail_of
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.report import Evidence, command_for, evidence, look_at

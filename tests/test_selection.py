@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dance_samples import LEGS, dance, hardly_moving, standing, without
 from dancematch.errors import NoDancerError
 from dancematch.pose import estimate_dancers
-from dancematch.pose.selection import fault_of, select_dancers, select_motions
-from dancematch.pose.track import Track
+from dancematch.pose.selection import FRAGMENT_SECONDS, fault_of, select_dancers, select_motions
+from dancematch.pose.track import Track, seconds_seen
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -77,6 +77,13 @@ def test_what_is_no_dancer_is_named_with_the_reason(ignored, reason):
     assert 1 == len(chosen.dancers)
     assert [reason] == [one.reason for one in chosen.ignored]
     assert (ignored.times[0], ignored.times[-1]) == (chosen.ignored[0].span.start, chosen.ignored[0].span.end)
+
+
+def test_a_dancer_shown_small_before_a_cut_is_not_in_the_background():
+    """A long shot first, then a close-up: both are the foreground of their own picture."""
+    shots = track(dance(2), seconds=5, size=0.1), track(dance(1), start=5.5, size=0.4)
+
+    assert 2 == len(select_dancers(shots).dancers)
 
 
 def test_a_false_detection_that_flickers_is_no_dancer():
@@ -172,7 +179,7 @@ def test_every_track_is_either_a_dancer_or_ignored(people):
     ]
     chosen = select_dancers(tracks)
 
-    fragments = sum(len(one.times) / 30 < 0.5 for one in tracks)
+    fragments = sum(seconds_seen(one) < FRAGMENT_SECONDS for one in tracks)
     listed = len(chosen.dancers) + len(chosen.ignored)
     assert [*range(1, 1 + len(chosen.dancers))] == [one.dancer for one in chosen.dancers]
     assert len(tracks) - fragments <= listed <= len(tracks)

@@ -81,6 +81,17 @@ def test_a_file_that_ends_its_worker_ends_nothing_else(server):
     assert "done" == server.over(begun(server, 1))["state"]
 
 
+def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
+    """Dancers, pictures and ignored tracks come through the process; no file of it stays."""
+    clip = tmp_path / "clip.video"
+    clip.write_text("3")
+    seen = look_at(clip, LOOK, WorkLimits(), on_progress=print, stop=threading.Event())
+
+    assert (1, 1) == (len(seen.motions), len(seen.pictures))
+    assert ["1.0 s, too short"] == [one.reason for one in seen.ignored]
+    assert [clip] == list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("tale", "complaint"),
     [

@@ -111,6 +111,8 @@ def zipped(*names: str) -> bytes:
         (b"\x00\x00\x00 ftypisom", ".mp4"),
         (b"\x1aE\xdf\xa3\x01", ".webm"),
         (b"RIFF\x00\x00\x00\x00AVI LIST", ".avi"),
+        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv"),
+        (b"file,label\na.mp4,waltz\n", ".video"),
         (b"G", ".video"),
     ],
 )

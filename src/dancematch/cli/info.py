@@ -57,7 +57,7 @@ def _describe_dancer(number: int, motion: "Motion") -> Facts:
         "dancer": number,
         "start": round(motion.start, 3),
         "seconds": round(motion.seconds, 3),
-        "fps": motion.fps,
+        "fps": round(motion.fps, 3),
         "frames": len(motion.joints),
         "joints": len(motion.skeleton.joints),
         "seen": round(float((motion.visibility > 0).mean()), 3),

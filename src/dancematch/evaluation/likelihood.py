@@ -2,8 +2,8 @@
 
 Ratios are log10, `same` those of pairs of one dance, `different` those of pairs of two.
 
-- Cllr (Brummer and du Preez, 2006): the mean cost, in bits, of acting on the ratios; 0 is perfect, 1 is what a
-  ratio of 1 for everything costs. Cllr_min is what is left once calibration is made perfect by isotonic
+- Cllr (Brummer and du Preez, 2006): the mean cost, in bits, of acting on the ratios; 0 is perfect, 1 is what
+  a ratio of 1 for everything costs. Cllr_min is what is left once calibration is made perfect by isotonic
   regression: how well the two kinds are told apart at all.
 - The equal error rate is that of the threshold at which as many different pairs are accepted as same ones
   are rejected, on the convex hull.
@@ -45,7 +45,7 @@ def isotonic_log_ratios(same: Ratios, different: Ratios) -> Ratios:
     scores = np.concatenate([same, different])
     labels = np.concatenate([np.ones(len(same)), np.zeros(len(different))])
     values, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    sums = np.bincount(places, labels, minlength=len(values))
+    sums = np.bincount(places, labels, minlength=len(values)).astype(np.float64)
     shares = _pooled(sums, counts.astype(np.float64))[places]
     with np.errstate(divide="ignore"):
         odds = np.log10(shares) - np.log10(1 - shares)

@@ -15,12 +15,21 @@ from numpy.typing import NDArray
 from dancematch.index.align import TEMPI
 from dancematch.index.cohort import FEWEST, Cohort, Evidence, NullScores, null_scores
 from dancematch.index.hands import each
+from dancematch.index.histogram import SEEN
 from dancematch.index.judge import Judged, judge
 from dancematch.index.likeness import Reading
 from dancematch.index.settings import Settings
 from dancematch.index.shelf import Placed, Shelf, bones_of
 from dancematch.index.synchrony import Pointing, Synchrony
-from dancematch.index.verdict import evalue_of, shipped_calibration, verdict_of
+from dancematch.index.verdict import (
+    LEAST_SECONDS,
+    MOST_OF_WORDS,
+    Basis,
+    evalue_of,
+    shipped_calibration,
+    verdict_of,
+    words_amount,
+)
 from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
@@ -54,29 +63,41 @@ class Scored:
     judged: Judged
     synchrony: Synchrony  # its tempi are of `TEMPI`
     null: NullScores
+    seconds: float  # seen of the dancer, the mean over the body parts
+    basis: Basis = "both"
 
     @cached_property
     def evidence(self) -> Evidence:
         """What the likelihood ratio is computed from."""
-        parts = self.judged.parts
-        return {
-            **self.null.relative(parts["histogram"], parts["order"], self.synchrony.strengths),
-            "tempo": (self.synchrony.tempi != PLAIN_TEMPO).astype(np.float32),
-        }
+        parts, synchrony = self.judged.parts, self.synchrony
+        strengths = np.where(synchrony.overlaps >= LEAST_SECONDS, synchrony.strengths, 0)
+        relative = self.null.relative(parts["histogram"], parts["order"], strengths)
+        return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
+
+    def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
+        amount = words_amount(self.seconds)
+        capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
+        words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
+        return {**words, "synchrony": relative["synchrony"], "tempo": tempo}
 
     @cached_property
     def log_ratios(self) -> FloatArray:
         """The log likelihood ratio of each candidate; 0 where the cohort is too small to tell."""
         if len(self.null) < FEWEST:
             return np.zeros(len(self.judged.scores), np.float32)
-        return shipped_calibration().log_ratios(self.evidence)
+        ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
+        if self.basis != "both":
+            return ratios
+        alone = shipped_calibration("words").log_ratios(self.evidence)
+        return np.where(self.synchrony.overlaps > 0, ratios, alone)
 
     @property
     def null_log_ratios(self) -> FloatArray:
         """The same of the cohort's members, which are not the dance."""
         null = self.null
-        evidence = null.relative(null.histograms, null.orders, null.strengths)
-        return shipped_calibration().log_ratios({**evidence, "tempo": np.zeros(len(null), np.float32)})
+        relative = null.relative(null.histograms, null.orders, null.strengths)
+        evidence = self._weighed(relative, np.zeros(len(null), np.float32))
+        return shipped_calibration(self.basis).log_ratios(evidence)
 
 
 def rank(
@@ -127,7 +148,8 @@ def score_candidates(
     found = plain.synchrony(candidates)
     stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
     synchrony = _with_tempi(found, stretched, likely)
-    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings))
+    seen = seconds * float((words.visibility >= SEEN).sum(axis=0).mean())
+    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings), seen, settings.basis)
 
 
 def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]) -> Synchrony:

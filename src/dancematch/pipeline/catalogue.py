@@ -261,11 +261,15 @@ class Catalogue:
         """
         from dancematch.pipeline.answer import search_dancers
 
-        performances = self.readings(query, on_progress)
+        clip = self.read_clip(query, on_progress)
         return search_dancers(
-            self.engine().search, performances,
-            limit=limit, max_evalue=max_evalue, only=only, settings=settings,
-        )  # fmt: skip
+            self.engine().search,
+            clip,
+            limit=limit,
+            max_evalue=max_evalue,
+            only=only,
+            settings=settings,
+        )
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None

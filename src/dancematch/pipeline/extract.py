@@ -154,7 +154,7 @@ def _clips_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             yield from _clips_below(path)
-        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.is_motion_file(path):
+        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.holds_motion(path):
             yield path
 
 

@@ -32,7 +32,7 @@ from dancematch.pipeline.compare import BONES, Comparison, directions, in_order,
 from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
 from dancematch.pipeline.footage import Footage, MarkedStill
 from dancematch.pipeline.rarity import Chance, Commonness, chance_of, commonness_of
-from dancematch.pipeline.readings import Performance, holds_words, readings_of
+from dancematch.pipeline.readings import ClipReading, Performance, holds_words, readings_of
 from dancematch.pipeline.report_text import cautions, overlap, verdict
 from dancematch.pipeline.words import decode
 from dancematch.pose import default_estimator, estimate_dancers
@@ -231,11 +231,12 @@ def _found(
     engine: Engine, performances: Sequence[Performance], dance_id: str | None, where: str
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best others."""
-    nearest = search_dancers(engine.search, performances, limit=NEAREST + 1).candidates
+    clip = ClipReading(tuple(performances))
+    nearest = search_dancers(engine.search, clip, limit=NEAREST + 1).candidates
     found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
         only = Only(among=frozenset({dance_id}))
-        found = search_dancers(engine.search, performances, limit=1, only=only).candidates
+        found = search_dancers(engine.search, clip, limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")

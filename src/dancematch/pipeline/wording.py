@@ -36,6 +36,15 @@ def accident_sentence(evalue: float | None) -> str:
     return f"1 search in {round_number(1 / evalue)} gives this by accident."
 
 
+def accident_cell(evalue: float | None) -> str:
+    """The same for a table."""
+    if evalue is None:
+        return ""
+    return (
+        f"1 in {round_number(1 / evalue)}" if evalue < 1 / _AS_OFTEN else f"{round_number(evalue)} per search"
+    )
+
+
 def ratio_words(log_ratio: float) -> str:
     """How much likelier the evidence is if the clip shows this dance than if it shows another."""
     ratio = likelihood_ratio(abs(log_ratio))

@@ -30,7 +30,7 @@ SEEN = 0.5  # visibility from which a joint counts as seen
 SEEN_SHARE = 0.5  # of the frames from the first to the last: what flickers is a false detection
 LIMB_SHARE = 0.3  # of elbows and wrists, or of knees and ankles, that must be seen
 STILL_METRES = 0.02  # that a joint of a dancer strays within a second; the stillest of AIST++ by 0.035
-TREMBLE_METRES = 0.03  # the same in the picture's plane, of an estimate: photographs tremble by up to 0.028
+TREMBLE_METRES = 0.03  # the same in the picture's plane, of an estimate: photographs tremble by up to 0.026
 SMOOTHING_SECONDS = 0.25  # a tremble is quicker than a movement
 COLLAPSED, GIANT = 0.001, 1000  # times the length that bones have on a body of our size
 SMALLEST_SHARE = 0.05  # of the picture, the wider way
@@ -221,6 +221,10 @@ def _track_fault(track: Track, clip_seconds: float) -> str | None:
 
 
 def _is_behind(track: Track, main: Track) -> bool:
+    """Whether somebody is shown much smaller than the main dancer, in the same picture: not after a cut."""
+    together = (track.times >= main.times[0]) & (track.times <= main.times[-1])
+    if together.mean() < 0.5:
+        return False
     size, usual = frame_heights_per_metre(track), frame_heights_per_metre(main)
     return size is not None and usual is not None and size < BACKGROUND * usual
 
