@@ -19,7 +19,7 @@ import numpy as np
 from dancematch.types import FloatArray, Verdict
 
 MAX_EVALUE = 0.05  # of a match
-POSSIBLE_EVALUE = 1.0  # of a possible match
+POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 FORMAT = 1
 
 
@@ -57,4 +57,4 @@ def verdict_of(evalue: float, max_evalue: float = MAX_EVALUE) -> Verdict:
     """What to say of a dance with this E-value."""
     if evalue <= max_evalue:
         return "match"
-    return "possible match" if evalue <= max(POSSIBLE_EVALUE, max_evalue) else "no match"
+    return "possible match" if evalue < POSSIBLE_EVALUE else "no match"
