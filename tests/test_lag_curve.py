@@ -1,4 +1,4 @@
-"""The correlation over time lag that a report draws: against plain loops, and against what a search measures."""
+"""The correlation over time lag that a report draws: what plain loops give, and what a search measures."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,103 @@
+"""What is said of a match in plain words: for the command line, the report and the service alike.
+
+The page says the same in its own language: `server/static/say.js`.
+"""
+
+import math
+
+from dancematch.index.verdict import shipped_calibration
+from dancematch.types import Match, Span
+
+SAME_TEMPO = 0.03
+UNDECIDED = 2.0  # a likelihood ratio up to it, or down to its inverse, says nothing
+_AS_OFTEN = 1.5  # an E-value up to it, or down to its inverse, is "about once"
+
+
+def verdict_sentence(match: Match) -> str:
+    """The verdict on one dance: which, where in it, how changed, and how easily by accident.
+
+    "Possible match: Thriller, 0:03-0:11, mirrored. 1 search in 9 gives this by accident."
+    """
+    found = f"{match.dance_id}, {describe_span(match.reference)}"
+    changed = "".join(f", {change}" for change in list_changes(match))
+    said = "No match; the nearest is" if match.verdict == "no match" else f"{capitalise(match.verdict)}:"
+    sentences = (f"{said} {found}{changed}.", accident_sentence(match.evalue), basis_sentence(match))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def accident_sentence(evalue: float | None) -> str:
+    """How often a search gives a dance as near by accident; nothing if that was not measured."""
+    if evalue is None:
+        return ""
+    if evalue > _AS_OFTEN:
+        return f"Every search gives about {round_number(evalue)} as near by accident."
+    if evalue > 1 / _AS_OFTEN:
+        return "About every search gives one as near by accident."
+    return f"1 search in {round_number(1 / evalue)} gives this by accident."
+
+
+def ratio_words(log_ratio: float) -> str:
+    """How much likelier the evidence is if both are the same dance, or if they are not."""
+    ratio = 10.0 ** abs(log_ratio)
+    if ratio < UNDECIDED:
+        return "The evidence is about as likely of the same dance as of another."
+    times = f"{'at least ' if is_bounded(log_ratio) else ''}{round_number(ratio)} times"
+    one, other = ("the same dance", "another") if log_ratio > 0 else ("another dance", "the same")
+    return f"The evidence is {times} likelier of {one} than of {other}."
+
+
+def basis_sentence(match: Match) -> str:
+    """That a dance was judged by words alone, and why; nothing if its synchrony was measured too."""
+    reason = synchrony_reason(match)
+    return f"Judged by words alone: {reason}." if reason else ""
+
+
+def synchrony_reason(match: Match) -> str | None:
+    """Why synchrony was not measured; None if it was."""
+    parts = match.parts
+    if not parts.get("reference_bones", 0.0):
+        return "the known dance has no skeletons"
+    if not parts.get("query_bones", 0.0):
+        return "the clip has no skeletons"
+    if not parts.get("synchrony_seconds", 0.0):
+        return "too little of the body is seen in both"
+    return None
+
+
+def list_changes(match: Match) -> list[str]:
+    """How the clip changes the dance: mirrored, faster, slower."""
+    changes = ["mirrored"] if match.mirrored else []
+    percent = round(100 * abs((match.tempo or 1.0) - 1))
+    if percent > 100 * SAME_TEMPO:
+        changes.append(f"{percent} % {'faster' if (match.tempo or 1.0) > 1 else 'slower'}")
+    return changes
+
+
+def describe_span(span: Span) -> str:
+    """A time range in minutes and seconds: "0:03-0:11"."""
+    return "-".join(f"{second // 60}:{second % 60:02}" for second in (round(span.start), round(span.end)))
+
+
+def likelihood_ratio(log_ratio: float) -> float:
+    """The likelihood ratio with one significant digit: the data support no more."""
+    return float(f"{10.0**log_ratio:.0e}")
+
+
+def is_bounded(log_ratio: float) -> bool:
+    """Whether a ratio is the largest or smallest that the data of the calibration support."""
+    calibration = shipped_calibration()
+    return not calibration.least < log_ratio < calibration.most
+
+
+def round_number(value: float) -> str:
+    """A count with one significant digit, two from 10 to 99: 3, 40, 700, 2,000 or 4 million."""
+    if value < 100:
+        return f"{value:.0f}"
+    size = math.floor(math.log10(value))
+    rounded = round(value / 10**size) * 10**size
+    return f"{rounded / 1e6:,.0f} million" if rounded >= 1e6 else f"{rounded:,.0f}"
+
+
+def capitalise(text: str) -> str:
+    """The same with a capital first letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
