@@ -204,12 +204,23 @@ def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -
     at = int(np.abs(judged.scores - match.score).argmin())
     track, first, last = (int(column[at]) for column in placed)
     reference = shelf.fingerprint(track)
-    line = int(judged.lines.offsets[at]), TEMPI[judged.lines.tempi[at]]
+    line = _line(query.fingerprint, reference, match) or (
+        int(judged.lines.offsets[at]),
+        TEMPI[judged.lines.tempi[at]],
+    )
     return _Looked(
         Evidence(query.fingerprint, reference, codebook, rarity.usual, line, track),
         reading, reference.stretch(first, last), judged.cosines[:, at],
         float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
     )  # fmt: skip
+
+
+def _line(query: Fingerprint, reference: Fingerprint, match: Match) -> tuple[int, float] | None:
+    """The line that the match lies on, which may be that of synchrony; None if its tempo was not measured."""
+    if match.tempo is None:
+        return None
+    begin = match.reference.start - reference.start - match.tempo * (match.query.start - query.start)
+    return round(begin / query.seconds_per_word), match.tempo
 
 
 def _tracks_of(entries: Entries, dance_id: str) -> list[int]:
