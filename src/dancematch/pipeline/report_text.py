@@ -96,6 +96,13 @@ def evalue_text(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):.10f}".rstrip("0").rstrip(".")
 
 
+def accident_text(evalue: float | None) -> str:
+    """How often a search gives this by accident, in a few words."""
+    if evalue is None:
+        return ""
+    return "every search" if evalue >= 1 else f"1 in {round_number(1 / evalue)} searches"
+
+
 def ratio_text(log_ratio: float) -> str:
     """A likelihood ratio in a few words."""
     ratio = likelihood_ratio(abs(log_ratio))
