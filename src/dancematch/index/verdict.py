@@ -45,8 +45,12 @@ class Calibration:
 
     def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
         """The log likelihood ratio (base 10) of each candidate."""
+        return np.clip(self.weigh(evidence), self.least, self.most)
+
+    def weigh(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
+        """The same without its bounds."""
         total = self.intercept + sum(weight * evidence[name] for name, weight in self.weights.items())
-        return np.clip(np.asarray(total, np.float64) / math.log(10), self.least, self.most).astype(np.float32)
+        return np.asarray(total / math.log(10), np.float32)
 
 
 @cache
