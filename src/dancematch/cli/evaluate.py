@@ -81,9 +81,9 @@ class Asking:
 @click.option(
     "--method", "methods", multiple=True,
     help="With the shipped network: stage1, two-stage, likelihood, brute-force, paper. Words without a "
-    "network: kmeans, kmeans-two-stage, kmeans-cosine, kmeans-whole. Without words: dtw, late-interaction. May be given "
-    "several times; default: the first five, kmeans and dtw, as far as they fit the suite. "
-    "The suite real has methods of its own: words, dtw-angles.",
+    "network: kmeans, kmeans-two-stage, kmeans-cosine, kmeans-whole. Without words: dtw, late-interaction. "
+    "May be given several times; default: the first five, kmeans and dtw, as far as they fit the suite. "
+    "The suite real has methods of its own: words, synchrony, both, dtw-angles.",
 )  # fmt: skip
 @click.option(
     "--model", "models", multiple=True, help="A model's folder or name to run; may be given several times."
