@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from cli_samples import run_main
 from dance_samples import LEGS, dance, shipped, shipped_background, without, write_dance
 from dancematch import formats
 from dancematch.errors import NoDancerError
+from dancematch.index.verdict import shipped_calibration
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.compare import BONES, WORST, Comparison, compare, directions
-from dancematch.pipeline.compare_page import write_page
+from dancematch.pipeline.compare_page import facts, write_page
 from dancematch.pipeline.readings import readings_of
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -147,9 +149,28 @@ def test_another_dance_is_far_off_and_no_match():
     near, far = beside(dance(5, dancer=2, eight_counts=3), teacher()), beside(dance(8), teacher())
 
     assert (True, False) == (near.same, far.same)
+    assert ("match", "no match") == (near.verdict, far.verdict)
     assert near.matched > 0.9
     assert np.nanmean(near.degrees) < np.nanmean(far.degrees)
     assert len(far.worst) <= WORST
+
+
+def test_one_dance_needs_words_that_match_for_long_or_the_strongest_evidence():
+    """Neither a passing likelihood ratio nor words that match are enough alone; the bound of the ratio is."""
+    found = beside(dance(5, dancer=2, eight_counts=3), teacher())
+    most = shipped_calibration().most
+    possible = replace(found.match, verdict="possible match", log_ratio=0.5)
+    none = replace(found.match, verdict="no match", log_ratio=-1.0)
+    copy = replace(found.match, verdict="match", log_ratio=most)
+    verdicts = [
+        replace(found, match=match, matched=matched).verdict
+        for match, matched in ((possible, 0.9), (possible, 0.1), (none, 0.9), (copy, 0.1))
+    ]
+
+    assert ["possible match", "no match", "no match", "match"] == verdicts
+    short = facts(replace(found, match=possible, matched=0.1))
+    assert "No match: the words match for 10 % of the time, less than the 50 % that one dance needs." in short
+    assert "times more likely if both show one dance than if they show two." in short
 
 
 def test_of_several_dancers_those_who_fit_are_compared():
@@ -207,6 +228,7 @@ def test_json_has_a_value_a_moment_for_every_bone(folder):
     assert lengths == {len(timeline["query"])} == {len(timeline["late"])}
     assert 0.1 == pytest.approx(np.diff(timeline["reference"]).mean(), abs=0.01)
     assert found["worst"][0]["bones"]
+    assert "match" == found["verdict"]
 
 
 def test_a_dance_of_a_catalogue_can_be_the_reference(folder):

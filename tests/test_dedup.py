@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,9 +8,10 @@ from hypothesis import strategies as st
 from cli_samples import run_main
 from dance_samples import dance, write_dance
 from dancematch import formats
+from dancematch.index.verdict import MAX_EVALUE, shipped_calibration
 from dancematch.motion import excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.dedup import Pair, _groups, find_duplicates
+from dancematch.pipeline.dedup import Pair, _groups, _is_one, find_duplicates
 from dancematch.types import Span
 
 
@@ -26,7 +29,7 @@ def db(tmp_path_factory):
 
 
 def pair(one: str, other: str, score: float = 1.0) -> Pair:
-    return Pair(one, other, score, 0.0, False, 1.0, Span(0, 1), Span(0, 1))
+    return Pair(one, other, score, 3.0, 0.0, False, 1.0, Span(0, 1), Span(0, 1))
 
 
 def test_the_same_dances_are_found_however_they_were_changed(db):
@@ -54,6 +57,25 @@ def test_each_pair_comes_once_and_mirrored_ones_are_called_so(db):
     assert all(one < other for one, other in pairs)
     assert pairs["dance2", "two-mirrored"].mirrored
     assert not pairs["dance2", "two-again"].mirrored
+
+
+def test_the_evalue_is_for_all_pairs_of_the_catalogue(db):
+    """As many searches are made as there are dances: 13."""
+    with open_catalogue(db, create=False) as known:
+        pairs = [found for group in find_duplicates(known) for found in group.pairs]
+
+    for found in pairs:
+        assert found.evalue == pytest.approx(13 * 13 * 10**-found.log_ratio, rel=1e-3)
+        assert found.evalue <= MAX_EVALUE
+
+
+def test_copies_are_named_in_a_catalogue_of_any_size():
+    """Among a million dances no ratio that can be said gives a small E-value; the largest one is enough."""
+    most = shipped_calibration().most
+    copies = replace(pair("a", "b"), log_ratio=most, evalue=1e12 * 10**-most)
+
+    assert _is_one(copies, MAX_EVALUE)
+    assert not _is_one(replace(copies, log_ratio=most - 0.1), MAX_EVALUE)
 
 
 def test_nothing_is_removed(db):

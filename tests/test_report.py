@@ -1,5 +1,6 @@
 import hashlib
 import json
+import math
 import re
 import shlex
 import shutil
@@ -18,12 +19,12 @@ from dancematch.errors import UnknownDanceError
 from dancematch.index import holders as holding
 from dancematch.index.engine import Query
 from dancematch.index.holders import holders
-from dancematch.index.verdict import MAX_EVALUE, Judging, evalues, tail_of
+from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.report import Evidence, command_for, evidence, look_at
 from dancematch.pipeline.report_page import page_of, write_report
-from dancematch.pipeline.report_text import cautions, number, odds, verdict
+from dancematch.pipeline.report_text import cautions, evalue_text, evidence_sentence, headline
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
@@ -79,35 +80,39 @@ def found(known, folder) -> Evidence:
 
 
 def test_a_report_is_of_what_a_search_finds(found, known, folder):
-    """The same dance, score, times and E-value."""
-    (expected, *_) = known.search(folder / "clip.npz")
+    """The same dance, score, times, verdict and ratio."""
+    (expected, *_) = known.search(folder / "clip.npz").candidates
 
     assert expected == found.match
-    assert "dance3" == found.match.dance_id
+    assert ("dance3", "match") == (found.match.dance_id, found.match.verdict)
     assert found.found
-    assert verdict(found).startswith("Seconds 0.0 to ")
-    assert "of clip.npz match seconds 0.1 to 8.7 of the dance dance3, not mirrored" in verdict(found)
+    assert headline(found).startswith("Match: seconds 0.0 to ")
+    assert re.search(
+        r"of clip\.npz are like seconds 0\.\d to 8\.\d of the dance dance3, not mirrored", headline(found)
+    )
+    assert "times more likely if the clip shows this dance than if it shows another." in headline(found)
+    assert re.search(r"1 search in [\d,]+( million)? gives this by accident\.", headline(found))
 
 
 def test_any_dance_can_be_asked_about(known, folder):
-    """Also one that is far down the list: chance is judged by all dances, not by that one alone."""
-    every = known.search(folder / "clip.npz", limit=KNOWN, max_evalue=None)
+    """Also one that is far down the list: its E-value counts all dances that were searched."""
+    every = known.search(folder / "clip.npz", limit=KNOWN).candidates
     for expected in (every[1], every[-1]):
         found = evidence_of(known, folder / "clip.npz", expected.dance_id)
 
         assert expected == found.match
         assert not found.found
-        assert any("more like dance3" in sentence for sentence in cautions(found))
+        assert any("The evidence for dance3 is stronger" in sentence for sentence in cautions(found))
 
 
-def test_a_stranger_is_no_evidence_and_that_is_said_first(db, folder, tmp_path):
+def test_no_match_is_said_first(db, folder, tmp_path):
     answer = run_main("report", db, folder / "stranger.npz", "-o", tmp_path / "report.html")
 
     assert 3 == answer.code
-    assert answer.out.startswith("This is not evidence of a match.")
+    assert answer.out.startswith("No match: stranger.npz is not shown to be the dance ")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'class="verdict none"' in page
-    assert "This is not evidence of a match." in page
+    assert "No match: stranger.npz is not shown to be" in page
 
 
 def test_mirror_and_tempo_are_told(known, folder):
@@ -115,35 +120,137 @@ def test_mirror_and_tempo_are_told(known, folder):
 
     assert ("dance5", True) == (found.match.dance_id, found.match.mirrored)
     assert found.match.tempo == pytest.approx(1.2, abs=0.05)
-    assert re.search(r", mirrored, at 1\.\d\d times its tempo \(faster\)", verdict(found))
+    assert re.search(r", mirrored, at 1\.\d\d times its tempo \(faster\)", headline(found))
     assert "Yes: left and right are exchanged." in page_of(found)
 
 
-def test_the_evalue_can_be_computed_from_what_the_report_gives(found, known, folder):
-    """From the score, the crowds and the comparisons made; the limit is where it crosses the decision."""
+# ---- how strong it is
+
+
+def test_the_evalue_is_the_dances_over_the_ratio(found, known, folder):
+    """The limits of the picture are where it crosses those of the verdicts."""
     for one in (found, evidence_of(known, folder / "stranger.npz")):
-        chance = one.chance
-        peers = Judging(np.array(list(chance.peers.values())), np.array(list(chance.takes.values())))
-        scores = np.array([chance.score, chance.needed, chance.needed - 0.002])
-        evalue, enough, less = evalues(
-            scores, tail_of(np.array(chance.background)), peers, chance.comparisons
-        ).tolist()
+        likelihood = one.likelihood
 
-        assert KNOWN * 2 == chance.comparisons
-        assert chance.evalue == pytest.approx(evalue, rel=0.01)
-        assert enough <= MAX_EVALUE < less
+        assert (KNOWN, MAX_EVALUE) == (likelihood.dances, likelihood.max_evalue)
+        assert likelihood.evalue == pytest.approx(evalue_of(likelihood.log_ratio, KNOWN))
+        assert MAX_EVALUE == pytest.approx(evalue_of(likelihood.needed, KNOWN))
+        assert POSSIBLE_EVALUE == pytest.approx(evalue_of(likelihood.needed_if_possible, KNOWN))
+        assert len(likelihood.cohort) >= 100
+        assert 5 == len(likelihood.others)
 
 
-def test_takes_that_did_not_judge_are_named(tmp_path):
-    """Whoever reads the evidence learns that other recordings of the dance are in the catalogue."""
+def with_ratio(found: Evidence, log_ratio: float, dances: int, max_evalue: float = MAX_EVALUE) -> Evidence:
+    """The same report, had the evidence been so strong and the catalogue so large."""
+    evalue = evalue_of(log_ratio, dances)
+    needed = math.log10(dances / max_evalue)
+    return replace(
+        found,
+        match=replace(
+            found.match, log_ratio=log_ratio, evalue=evalue, verdict=verdict_of(evalue, max_evalue)
+        ),
+        likelihood=replace(
+            found.likelihood, evalue=evalue, max_evalue=max_evalue, log_ratio=log_ratio, dances=dances,
+            needed=needed, needed_if_possible=math.log10(dances / POSSIBLE_EVALUE),
+        ),
+    )  # fmt: skip
+
+
+def marked(page: str, kind: str) -> float:
+    """Where the picture of ratios has a mark."""
+    picture = page[page.index('aria-label="Likelihood ratios of other dances"') :]
+    return float(re.search(rf'<line class="{kind}" x1="([\d.]+)"', picture)[1])
+
+
+@pytest.mark.parametrize("dances", [1, 10, 1000, 10**8])
+@pytest.mark.parametrize("log_ratio", [-4.0, -0.5, 0.4, 1.5, 2.9, 3.2, 4.5, 7.0])
+def test_the_headline_and_the_picture_agree(found, log_ratio, dances):
+    """A match lies right of the limit of a match, a possible one between the two, all others left of both."""
+    told = with_ratio(found, log_ratio, dances)
+    page = page_of(told)
+    match, limit, possible = (marked(page, kind) for kind in ("match", "limit", "possible"))
+    verdict = "match" if match >= limit else "possible match" if match > possible else "no match"
+
+    assert verdict == told.match.verdict
+    assert headline(told).lower().startswith(verdict)
+
+
+def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it(found):
+    depends = "The verdict depends on the size of the catalogue: of this dance alone it would be a match"
+
+    assert depends not in headline(with_ratio(found, 5.0, 10))
+    assert depends in headline(with_ratio(found, 2.5, 100))
+    assert "of this dance alone it would be a possible match" in headline(with_ratio(found, 1.0, 100))
+    assert "depends" not in headline(with_ratio(found, -1.0, 100))
+
+
+def test_the_limit_may_be_any(db, folder):
+    """Also one that no evidence meets, and one that all does; the verdict is by the limit that was given."""
+    verdicts = []
+    for limit in (0, 1e-9, 5, 1000):
+        (found,) = run_main("report", db, folder / "stranger.npz", "--max-evalue", limit, "--json").objects
+        verdicts.append(found["verdict"])
+
+    assert ["no match", "no match"] == verdicts[:2]
+    assert "match" == verdicts[-1]
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "expected"),
+    [
+        (3.7, "about 5,000 times more likely if the clip shows this dance than if it shows another."),
+        (-1.72, "about 50 times less likely if the clip shows this dance than if it shows another."),
+        (0.1, "about as likely if the clip shows this dance as if it shows another."),
+        (6.5, "about 3 million times more likely if the clip shows this dance than if it shows another."),
+    ],
+)
+def test_a_ratio_in_words(log_ratio, expected):
+    assert f"The evidence is {expected}" == evidence_sentence(log_ratio)
+
+
+def test_a_ratio_is_bounded_in_words():
+    """By what the calibration supports: no report says more."""
+    bounds = shipped_calibration()
+
+    assert evidence_sentence(bounds.most).startswith("The evidence is more than ")
+    assert "times less likely" in evidence_sentence(bounds.least)
+    assert evidence_sentence(bounds.least).startswith("The evidence is more than ")
+
+
+# ---- whether both move at the same moments
+
+
+def test_synchrony_is_that_of_the_search(found):
+    """The correlation that the verdict rests on, in words and as the peak of the curve."""
+    peak, pictures = found.synchrony, found.pictures
+    at = int(np.abs(pictures.lags - peak.lag).argmin())
+
+    assert peak.correlation == pytest.approx(found.match.parts["synchrony"], abs=1e-3)
+    assert peak.seconds == pytest.approx(found.match.parts["synchrony_seconds"], abs=1e-2)
+    assert peak.correlation == pytest.approx(float(pictures.correlations[at]), abs=0.02)
+    assert 0.0 == pytest.approx(peak.lag, abs=0.3)
+    page = page_of(found)
+    assert f"with a correlation of {peak.correlation:.2f}" in page
+    assert 'class="curve"' in page
+
+
+def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_path):
+    """Of the dance or of the clip; the report says so, and draws no curve."""
+    (said,) = known.tracks(["dance3"])
+    bare = replace(said.fingerprint, bones=None)
     with open_catalogue(tmp_path / "dances.db") as catalogue:
-        for dancer in range(3):
-            catalogue.add(write_dance(tmp_path / f"take{dancer}.npz", 1, dancer))
-        found = evidence_of(catalogue, write_dance(tmp_path / "clip.npz", 1, 7))
-    others = sorted({"take0", "take1", "take2"} - {found.match.dance_id})
+        catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [bare])
+        found = evidence_of(catalogue, folder / "clip.npz")
 
-    assert tuple(others) == found.chance.not_asked
-    assert any(f"did not judge chance: {', '.join(others)}." in sentence for sentence in cautions(found))
+    assert found.synchrony is None
+    reason = "the dance is known by its motion words alone, without skeletons."
+    assert f"The verdict rests on motion words alone: {reason}" in cautions(found)
+    page = page_of(found)
+    assert "This was not measured: the dance is known by its motion words alone" in page
+    assert 'class="curve"' not in page
+
+
+# ---- what else it says
 
 
 def test_moments_are_spread_evenly_and_belong_together(found):
@@ -222,7 +329,7 @@ def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, mon
 
 
 def test_what_weakens_a_report_is_said(known, folder, tmp_path):
-    """The very same file; a short stretch; a catalogue that is too small; hardly any movement."""
+    """The very same file; a short stretch; hardly any movement."""
     told = cautions(evidence_of(known, folder / "known" / "dance3.npz"))
     assert "byte for byte" in told[0]
 
@@ -234,7 +341,6 @@ def test_what_weakens_a_report_is_said(known, folder, tmp_path):
     formats.write(tmp_path / "still too.npz", [hardly_moving(200)])
     with open_catalogue(tmp_path / "few.db") as few:
         told = cautions(evidence_of(few, tmp_path / "still too.npz", "still"))
-    assert any("holds 1 other dance, too few to judge chance by" in sentence for sentence in told)
     assert any("There is little movement" in sentence for sentence in told)
 
 
@@ -253,24 +359,10 @@ def test_words_alone_can_be_reported_on(known, folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        (0.05, "0.05"),
-        (6.01e-5, "0.00006"),
-        (3e-12, "below 0.000001"),
-        (1.94, "1.9"),
-        (430.0, "430"),
-        (0, "0"),
-    ],
+    [(0.05, "0.05"), (6.01e-5, "0.00006"), (1.94, "1.9"), (4e-7, "0.0000004"), (1430.0, "1,430")],
 )
-def test_numbers_are_written_for_people(value, expected):
-    assert expected == number(value)
-
-
-def test_an_evalue_in_words():
-    assert "about one of 440 such searches" in odds(1 / 437)
-    assert "about one of 17 000 such searches" in odds(6.01e-5)
-    assert "fewer than one of a million" in odds(1e-9)
-    assert "chance alone would give 1.9 dances as alike" in odds(1.94)
+def test_evalues_are_written_for_people(value, expected):
+    assert expected == evalue_text(value)
 
 
 # ---- that it can be checked
@@ -315,7 +407,8 @@ def test_json_tells_all_but_the_pictures(db, folder, tmp_path, monkeypatch):
 
     assert (0, []) == (answer.code, list(tmp_path.iterdir()))
     assert "pictures" not in found
-    assert {"verdict", "cautions", "chance", "commonness", "limbs", "moments", "metrics"} <= found.keys()
+    assert {"headline", "cautions", "likelihood", "synchrony", "commonness", "limbs"} <= found.keys()
+    assert "match" == found["verdict"] == found["match"]["verdict"]
     assert KNOWN == found["catalogue"]["dances"]
     assert shipped().model_id == found["model_id"]
 

@@ -49,7 +49,7 @@ def compare_command(
 
     Differences are angles between the directions of their bones, both dancers turned to face
     forward; one motion by two characters on video is 3 to 10 degrees apart, as a pose estimator
-    sees it. Exits with 3 if the two do not seem to be one dance at all.
+    sees it. Exits with 0 if the two are a match or a possible match and with 3 if they are none.
 
     \b
     Example:
@@ -159,7 +159,7 @@ def _print(found: "Comparison") -> None:
 
 
 def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:
-    """All of it as JSON: `timeline` holds a value a tenth of a second of the reference."""
+    """All of it as JSON: `timeline` holds one value per tenth of a second of the reference."""
     from dancematch.pipeline.compare import BONES, spans
     from dancematch.pipeline.compare_page import rounded
 
@@ -173,13 +173,14 @@ def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]
         "degrees": {name: rounded(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
     }
     (mean,) = rounded([found.mean[found.mean == found.mean].mean() if found.bones else float("nan")], 2)
-    names = ("score", "mirrored", "dancer")
+    names = ("score", "log_ratio", "mirrored", "dancer")
     return {
         "clip": clip,
         "reference_clip": reference,
         **{name: getattr(found.match, name) for name in names},
         "tempo": round(found.tempo, 4),
         "matched": found.matched,
+        "verdict": found.verdict,
         "same": found.same,
         "query": dataclasses.asdict(own),
         "reference": dataclasses.asdict(theirs),

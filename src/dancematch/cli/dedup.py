@@ -8,7 +8,7 @@ import click
 
 from dancematch.cli.dances import bank_option, label_option, require_known
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
-from dancematch.pipeline.dedup import MAX_WRONG
+from dancematch.index.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.pipeline.dedup import Group
@@ -19,8 +19,8 @@ NO_MATCH = 3
 @click.command("dedup")
 @click.argument("catalogue")
 @click.option(
-    "--max-evalue", type=click.FloatRange(0), default=MAX_WRONG, show_default=True,
-    help="Wrong pairs that chance may give in the whole catalogue.",
+    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
+    help="Wrong pairs that the whole catalogue may give by accident.",
 )  # fmt: skip
 @click.option(
     "--min-score", type=click.FloatRange(0, 1), default=0.0, show_default=True,
@@ -41,7 +41,7 @@ def dedup_command(
 ) -> None:
     """Find the dances of CATALOGUE that are one and the same, wholly or in part.
 
-    Each dance is searched for among the others by the words that are kept of it: one search a
+    Each dance is searched for among the others by the words that are kept of it: one search per
     dance, seconds for a hundred, minutes for thousands. Nothing is removed: 'dancematch
     remove' does that. Exits with 3 if no dance is there twice.
 
@@ -72,10 +72,12 @@ def dedup_command(
 
 
 def _print(groups: "list[Group]") -> None:
+    from dancematch.pipeline.report_text import ratio_text
+
     for number, group in enumerate(groups):
         click.echo(("\n" if number else "") + f"{len(group.dances)} dances: {', '.join(group.dances)}")
         emit_table(
-            ["score", "dance", "where", "dance", "where", "tempo", "mirrored", "by chance"],
+            ["score", "dance", "where", "dance", "where", "tempo", "mirrored", "evidence if one dance"],
             [
                 [
                     f"{pair.score:.2f}",
@@ -85,7 +87,7 @@ def _print(groups: "list[Group]") -> None:
                     f"{pair.in_other.start:.1f} to {pair.in_other.end:.1f} s",
                     "" if pair.tempo is None else f"x{pair.tempo:.2f}",
                     "yes" if pair.mirrored else "no",
-                    f"{pair.evalue:.1g}",
+                    ratio_text(pair.log_ratio),
                 ]
                 for pair in group.pairs
             ],

@@ -25,7 +25,7 @@ _SUFFIXES = (".html", ".htm")
 )  # fmt: skip
 @click.option(
     "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="A match that chance gives more often than this is no evidence.",
+    help="A match has at most this E-value: dances that one search gives by accident.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--model", help="A shipped model's name or a model's folder.")
@@ -43,9 +43,9 @@ def report_command(
     """Write down what speaks for CLIP being DANCE of CATALOGUE (default: the best match), and what against.
 
     One page for choreographers and their lawyers that needs nothing beside it: frames side by side, times,
-    tempo and mirror, what the score is made of, how likely chance is and how rare the passage, hashes and
-    the command that repeats it. Print it from a browser for a PDF. Exits with 3 if it is no evidence of a
-    match; the page is written all the same, and says so.
+    tempo and mirror, whether both move at the same moments, what the score is made of, how strong the
+    evidence is and how rare the passage, hashes and the command that repeats it. Print it from a browser for
+    a PDF. Exits with 0 for a match or a possible match and with 3 for none; the page is written all the same.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def report_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.report import command_for, evidence, limit_option, look_at
     from dancematch.pipeline.report_page import write_report
-    from dancematch.pipeline.report_text import verdict
+    from dancematch.pipeline.report_text import headline
 
     if not math.isfinite(max_evalue):
         raise click.UsageError(f"--max-evalue must be a finite number, got {max_evalue}")
@@ -73,7 +73,7 @@ def report_command(
     if as_json:
         emit_json(found.described())
     else:
-        click.echo(verdict(found))
+        click.echo(headline(found))
     if target is not None:
         write_report(target, found, overwrite=force)
         say(f"{target}: written; open it in a browser, and print it from there")

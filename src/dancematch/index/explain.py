@@ -1,4 +1,4 @@
-"""Why a match is one: every metric by body part, the words that agree and when, repeats, the period.
+"""Why a match is one: every metric by body part, the words that agree and when, repeats, period, synchrony.
 
 What is looked at is what the engine itself looked at: the same track, the same stretch of it, the
 same worth of words.
@@ -23,6 +23,7 @@ from dancematch.index.metrics import PRESETS
 from dancematch.index.periodicity import Period, period_of
 from dancematch.index.settings import DEFAULT, Settings
 from dancematch.index.shelf import Placed, Shelf
+from dancematch.index.synchrony import SynchronyPeak, synchrony_peak
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
 SAID = 12  # words that an explanation names
@@ -60,6 +61,7 @@ class Explanation:
     passages: tuple[tuple[Passage, ...], ...]  # a group a passage of the clip: all its places in the dance
     period: Period | None  # of the known dance; None if it does not repeat itself
     query_period: Period | None
+    synchrony: SynchronyPeak | None  # None where the bones of either were not seen: judged by words alone
 
 
 class Evidence:
@@ -173,6 +175,7 @@ def explain(
     explanation = Explanation(
         dict(_measured(looked, settings)), evidence.said(), groups,
         period_of(evidence.reference, evidence.codebook), period_of(evidence.query, evidence.codebook),
+        _synchrony(evidence, match),
     )  # fmt: skip
     return explanation, evidence
 
@@ -201,12 +204,23 @@ def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -
     at = int(np.abs(judged.scores - match.score).argmin())
     track, first, last = (int(column[at]) for column in placed)
     reference = shelf.fingerprint(track)
-    line = int(judged.lines.offsets[at]), TEMPI[judged.lines.tempi[at]]
+    line = _line(query.fingerprint, reference, match) or (
+        int(judged.lines.offsets[at]),
+        TEMPI[judged.lines.tempi[at]],
+    )
     return _Looked(
         Evidence(query.fingerprint, reference, codebook, rarity.usual, line, track),
         reading, reference.stretch(first, last), judged.cosines[:, at],
         float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
     )  # fmt: skip
+
+
+def _line(query: Fingerprint, reference: Fingerprint, match: Match) -> tuple[int, float] | None:
+    """The line that the match lies on, which may be that of synchrony; None if its tempo was not measured."""
+    if match.tempo is None:
+        return None
+    begin = match.reference.start - reference.start - match.tempo * (match.query.start - query.start)
+    return round(begin / query.seconds_per_word), match.tempo
 
 
 def _tracks_of(entries: Entries, dance_id: str) -> list[int]:
@@ -245,6 +259,14 @@ def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, Measur
         }
         weight = settings.weights.get(name, 0.0)
         yield name, Measured(weight, None if np.isnan(overall) else overall, by_channel)
+
+
+def _synchrony(evidence: Evidence, match: Match) -> SynchronyPeak | None:
+    """The peak that the match was judged by: not every candidate is tried at other tempi than its own."""
+    peaks = [synchrony_peak(evidence.query, evidence.reference, tempi) for tempi in ((1.0,), TEMPI)]
+    known = [peak for peak in peaks if peak is not None]
+    judged = match.parts.get("synchrony", 0.0)
+    return min(known, key=lambda peak: abs(peak.correlation - judged), default=None)
 
 
 def _passage(evidence: Evidence, segment: Segment) -> Passage:

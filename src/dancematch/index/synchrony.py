@@ -10,6 +10,8 @@ they do, and the peak over the root mean square of all other lags how special th
   count for the other.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.index.shelf import Bones
-from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray
+from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray
 
 LEAST_SECONDS = 6.0  # of overlap; or the share below of the shorter of the two
 LEAST_SHARE = 0.8
@@ -40,6 +42,17 @@ class Synchrony(NamedTuple):
     overlaps: FloatArray  # seconds, each for the share of bones that both show
     offsets: FloatArray  # steps of the candidate at which the query begins, may be negative
     tempi: NDArray[np.int64]  # of those that were tried
+
+
+@dataclass(frozen=True)
+class SynchronyPeak:
+    """The best line of a query in one track."""
+
+    correlation: float  # 0..1
+    ratio: float  # the peak over the root mean square of other lags; 0 where there are too few
+    seconds: float  # of overlap
+    lag: float  # seconds of the track's clock at which the query begins, may lie before its first step
+    tempo: float  # the track's steps per step of the query
 
 
 class Pointing:
@@ -69,6 +82,46 @@ class Pointing:
             first = end
         heights, strengths, ratios, overlaps, places = found
         return Synchrony(heights, strengths, ratios, overlaps, places, tempi)
+
+
+def synchrony_peak(query: Fingerprint, track: Fingerprint, tempi: Sequence[float]) -> SynchronyPeak | None:
+    """The best line of a query in one track at one of the tempi; None where too little is seen in both."""
+    if query.bones is None or track.bones is None:
+        return None
+    step = query.seconds_per_word
+    one = Bones(track.bones, np.array([0, len(track)], np.int64))
+    found = Pointing(query.bones, np.array(tempi), step).synchrony(one)
+    if not found.overlaps[0]:
+        return None
+    return SynchronyPeak(
+        float(found.heights[0]), float(found.ratios[0]), float(found.overlaps[0]),
+        track.start + step * float(found.offsets[0]), float(tempi[found.tempi[0]]),
+    )  # fmt: skip
+
+
+def lag_curve(
+    query: BoneArray, reference: BoneArray, tempo: float, seconds_per_step: float
+) -> tuple[FloatArray, FloatArray]:
+    """The correlation of two tracks at every lag that counts: seconds, and -1..1.
+
+    A lag is when on the reference's clock, counted from its first step, the query begins; below 0 if before
+    it. `tempo` is the reference's steps per step of the query. Empty where too few bones are seen in both.
+    """
+    (values, shown), (others, seen) = _unpacked(query), _unpacked(reference)
+    way = np.round(np.arange(len(query)) * tempo).astype(np.int64)
+    places = len(reference) + int(way[-1])
+    in_query, in_reference = _shares(shown), _shares(seen)
+    shared = (in_query * in_reference).sum()
+    if shared < LEAST_BONES:
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    sums, lines = np.zeros(places, np.float32), np.zeros((3, places), np.float32)
+    _add_lines(values @ others.T, 0, len(reference), way, sums)
+    own, theirs = _running(values, shown, in_reference), _running(others, seen, in_query)
+    _score_lines(sums, own, theirs, way, len(reference), seconds_per_step, shared, lines)
+    counted = np.flatnonzero(lines[2] > 0)
+    squares = lines[1, counted]  # with their signs
+    lags = seconds_per_step * (counted - way[-1])
+    return lags.astype(np.float32), (np.sign(squares) * np.sqrt(np.abs(squares))).astype(np.float32)
 
 
 def _unpacked(bones: BoneArray) -> tuple[FloatArray, FloatArray]:

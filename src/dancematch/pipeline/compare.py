@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dancematch.index.engine import Engine
 from dancematch.index.explain import Evidence, evidence_of
 from dancematch.index.localise import Segment
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.index.verdict import shipped_calibration
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.readings import Performance
 from dancematch.skeletons import BODY15
-from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span
+from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
 
 # A bone's name, and the joints that it runs between; the two lines across show leaning and twisting.
 BONES: dict[str, tuple[str, str]] = {
@@ -96,13 +96,20 @@ class Comparison:
     reference_joints: FloatArray
 
     @property
-    def same(self) -> bool:
-        """Whether the two seem to be one dance at all.
+    def verdict(self) -> Verdict:
+        """Whether the two are one dance: the match's verdict, if the words match for long enough.
 
-        Neither sign is enough: with no other dances around, two of one style pass for one by their
-        E-value, and clips in which hardly anything moves match all the time.
+        Neither sign is enough: dances of one style may pass for one by their likelihood ratio, and clips in
+        which hardly anything moves match all the time. The largest ratio that can be said is enough.
         """
-        return self.matched >= SAME and self.match.evalue is not None and self.match.evalue <= MAX_EVALUE
+        log_ratio = self.match.log_ratio or 0.0
+        enough = self.matched >= SAME or log_ratio >= shipped_calibration().most
+        return self.match.verdict if enough else "no match"
+
+    @property
+    def same(self) -> bool:
+        """Whether the two are a match or a possible one."""
+        return self.verdict != "no match"
 
     @cached_property
     def mean(self) -> FloatArray:
@@ -185,8 +192,8 @@ def compare(
     """Lay the clip beside the reference and measure how they differ.
 
     Of several dancers those two are compared who fit best. `mirrored` says whether the clip is to be
-    read mirrored; by default, as it fits better. What words are worth, and the match's E-value, are
-    judged on `background`, ordinary dances in the same words.
+    read mirrored; by default, as it fits better. The likelihood ratio is relative to `background`, unrelated
+    dances in the same words, as in a search of a catalogue that holds the reference alone.
     """
     engine = Engine(tokeniser.codebook, [(name, one.words) for one in reference], background=background)
     queries = [

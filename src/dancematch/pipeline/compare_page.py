@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from dancematch.formats.files import write_bytes
-from dancematch.pipeline.compare import BONES, Comparison, Moment
+from dancematch.pipeline.compare import BONES, SAME, Comparison, Moment
+from dancematch.pipeline.report_text import evidence_sentence
+from dancematch.pipeline.wording import capitalise
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
@@ -41,8 +43,16 @@ def facts(comparison: Comparison) -> str:
         f"Seconds {comparison.query[0]:.1f} to {comparison.query[-1]:.1f} of the clip, {manner}beside "
         f"{comparison.reference[0]:.1f} to {comparison.reference[-1]:.1f} of the reference, at "
         f"{comparison.tempo:.2f} times its tempo: {off}. "
-        f"Score {match.score:.2f} of 1; the words match for {100 * comparison.matched:.0f} % of the time."
+        f"{capitalise(comparison.verdict)}: the words match for {100 * comparison.matched:.0f} % of the time"
+        f"{_needed(comparison)}. "
+        + evidence_sentence(match.log_ratio or 0.0, "both show one dance", "they show two")
     )
+
+
+def _needed(comparison: Comparison) -> str:
+    """Why it is no match, where that is not by the likelihood ratio."""
+    short = comparison.verdict != comparison.match.verdict
+    return f", less than the {100 * SAME:.0f} % that one dance needs" if short else ""
 
 
 def moment_text(moment: Moment) -> str:

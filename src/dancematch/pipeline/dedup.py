@@ -1,13 +1,14 @@
 """Which dances of a catalogue are one and the same: each is searched for among the others.
 
 Words are taken as they are kept; the mirrored reading is made from the skeletons or, where they
-were not kept, from what the words tell of. One search a dance: the cost grows with the dances.
+were not kept, from what the words tell of. One search per dance: the cost grows with the dances.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dancematch.index.verdict import MAX_EVALUE, shipped_calibration
 from dancematch.motion import mirror
 from dancematch.types import Fingerprint, Match, Motion, Span
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:  # the command line takes a default from here, and must not wa
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
 
-MAX_WRONG = (
-    1.0  # pairs that chance may give in the whole catalogue: somebody looks at them before anything is done
-)
 NEAREST = 10  # others of each dance that are looked at; larger groups hang together through their members
 
 
@@ -30,7 +28,8 @@ class Pair:
     one: str
     other: str
     score: float
-    evalue: float  # how many pairs of the whole catalogue would score so by chance
+    log_ratio: float  # log10 of the likelihood ratio that both are one dance
+    evalue: float  # how many pairs of such a ratio the whole catalogue gives by accident
     mirrored: bool
     tempo: float | None  # of the one over the other's
     in_one: Span
@@ -48,7 +47,7 @@ class Group:
 def find_duplicates(
     catalogue: "Catalogue",
     *,
-    max_evalue: float = MAX_WRONG,
+    max_evalue: float = MAX_EVALUE,
     min_score: float = 0.0,
     label: str | None = None,
     bank: str | None = None,
@@ -56,8 +55,9 @@ def find_duplicates(
 ) -> list[Group]:
     """The groups of dances that are one dance, the largest first; nothing is changed.
 
-    `max_evalue` is for the whole catalogue: chance may give so many wrong pairs in all. `label` and
-    `bank` say whose duplicates are looked for; they may be of any.
+    `max_evalue` is for the whole catalogue: so many wrong pairs may come by accident in all. A pair whose
+    likelihood ratio is the largest that can be said is named in a catalogue of any size. `label` and `bank`
+    say whose duplicates are looked for; they may be of any.
     """
     chosen = [dance.dance_id for dance in catalogue.dances(label=label, bank=bank)]
     said: dict[str, list[Fingerprint]] = {}
@@ -73,8 +73,13 @@ def find_duplicates(
                 pairs[pair.one, pair.other] = pair
         if on_progress is not None:
             on_progress(done / len(chosen))
-    sure = [pair for pair in pairs.values() if pair.evalue <= max_evalue and pair.score >= min_score]
-    return _groups(sure)
+    return _groups([pair for pair in pairs.values() if _is_one(pair, max_evalue) and pair.score >= min_score])
+
+
+def _is_one(pair: Pair, max_evalue: float) -> bool:
+    """Whether a pair is to be named."""
+    # The ratio is bounded, the number of pairs is not: among thousands of dances even copies would not do.
+    return pair.evalue <= max_evalue or pair.log_ratio >= shipped_calibration().most
 
 
 def _queries(
@@ -95,17 +100,16 @@ def _queries(
 
 def _pair(name: str, match: Match, trials: int) -> Pair:
     """A match as a pair, in order of name."""
-    # Every dance asks: a score that chance gives so often in one search, it gives more often in all.
+    # Every dance is searched for: what accident gives so often in one search, it gives more often in all.
     evalue = float("inf") if match.evalue is None else match.evalue * trials
+    strength = match.score, match.log_ratio or 0.0, evalue
     if name <= match.dance_id:
         return Pair(
-            name, match.dance_id, match.score, evalue, match.mirrored, match.tempo,
+            name, match.dance_id, *strength, match.mirrored, match.tempo,
             match.query, match.reference,
         )  # fmt: skip
     tempo = None if match.tempo is None else 1 / match.tempo
-    return Pair(
-        match.dance_id, name, match.score, evalue, match.mirrored, tempo, match.reference, match.query
-    )
+    return Pair(match.dance_id, name, *strength, match.mirrored, tempo, match.reference, match.query)
 
 
 def _groups(pairs: Sequence[Pair]) -> list[Group]:
@@ -117,7 +121,7 @@ def _groups(pairs: Sequence[Pair]) -> list[Group]:
     members: dict[str, set[str]] = {}
     for pair in pairs:
         members.setdefault(_first(group_of, pair.one), set()).update((pair.one, pair.other))
-    best_first = sorted(pairs, key=lambda pair: (-pair.score, pair.one, pair.other))
+    best_first = sorted(pairs, key=lambda pair: (-pair.log_ratio, -pair.score, pair.one, pair.other))
     found = [
         Group(tuple(sorted(names)), tuple(pair for pair in best_first if pair.one in names))
         for names in members.values()

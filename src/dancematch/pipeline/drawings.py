@@ -1,13 +1,15 @@
-"""Pictures as text that stands inside an HTML page: frames, skeletons, an alignment, a crowd's scores.
+"""Pictures as text that stands inside an HTML page: frames, skeletons, an alignment, distributions.
 
 SVG without colours of its own, except for greys: the page's style says what "left", "right", "middle"
 and "matched" look like.
 """
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,10 @@ from dancematch.types import Fingerprint, FloatArray, Motion
 STRONG = 0.6  # evidence that is drawn darkest: word for word it is seldom more
 _MOST_CELLS = 500  # of the alignment's matrix, either way
 _STEPS = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)  # seconds between two ticks
-_BINS = 25  # of the histogram
+_BINS = 44  # of a histogram
+_WIDTH, _HEIGHT = 480.0, 110.0  # of a histogram or curve
+_BOX = f"-40 -42 {_WIDTH + 80:.0f} {_HEIGHT + 74:.0f}"  # with what is written around it
+_ROWS = ("possible", "limit", "match")  # of texts above it, the lowest first
 _STAGE = "-0.9 -1.2 1.8 2.2"  # metres: all that a dancer reaches
 _ROOM = 0.16  # metres around dancers
 
@@ -178,44 +183,101 @@ def pooled(matrix: FloatArray, most: int) -> FloatArray:
     return matrix
 
 
-# ---- a crowd
+# ---- distributions
 
 
-def crowd_picture(
-    crowds: Mapping[str, Sequence[float]], match: float, needed: float | None = None, label: str = ""
+@dataclass(frozen=True)
+class Axis:
+    """What a picture runs over from left to right, and what is written below it."""
+
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]  # a text may have two lines
+
+    def x(self, value: float) -> float:
+        """Where a value lies; one beyond an end lies at it."""
+        return _WIDTH * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+
+    def drawn(self) -> str:
+        """The line below a picture, with its ticks."""
+        line = f'<line class="border" x1="0" x2="{_WIDTH:.0f}" y1="{_HEIGHT:.0f}" y2="{_HEIGHT:.0f}"/>'
+        return line + "".join(
+            f'<text class="tick" x="{self.x(value):.0f}" y="{_HEIGHT + 14 + 12 * row:.0f}">'
+            f"{escape(text)}</text>"
+            for value, lines in self.ticks
+            for row, text in enumerate(lines.split("\n"))
+        )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value that is marked by an upright line."""
+
+    value: float
+    kind: Literal["match", "limit", "possible"]
+    text: str
+
+    def drawn(self, axis: Axis) -> str:
+        """The line, and its text in a row of its own above it."""
+        x, top = axis.x(self.value), -4 - 12 * _ROWS.index(self.kind)
+        beside = {"limit": "start", "possible": "end"}.get(self.kind, "middle")  # not across one another
+        anchor = "end" if x > 0.8 * _WIDTH else "start" if x < 0.2 * _WIDTH else beside
+        return (
+            f'<line class="{self.kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top + 2}" y2="{_HEIGHT:.0f}"/>'
+            f'<text class="{self.kind}" text-anchor="{anchor}" x="{x:.1f}" y="{top}">'
+            f"{escape(self.text)}</text>"
+        )
+
+
+AGREEMENT_AXIS = Axis(0, 1, [(share, f"{share:g}") for share in (0, 0.2, 0.4, 0.6, 0.8, 1)])
+
+
+def histogram_picture(
+    groups: Sequence[Sequence[float]], axis: Axis, marks: Sequence[Mark], label: str = ""
 ) -> str:
-    """How often others reach which score, 0 to 1, a shade a crowd; the match and what it needs are marked."""
-    counts = [np.histogram(np.clip(scores, 0, 1), _BINS, (0, 1))[0] for scores in crowds.values()]
+    """How often which value occurs, one shade per group, one on top of the other; some values are marked."""
+    counts = [
+        np.histogram(np.clip(one, axis.low, axis.high), _BINS, (axis.low, axis.high))[0] for one in groups
+    ]
     tallest = max(1, int(np.sum(counts, axis=0).max()) if counts else 1)
-    width, height = 400.0, 110.0
     bars, floor = [], np.zeros(_BINS)
     for number, one in enumerate(counts):
         bars += [
-            f'<rect class="crowd{number}" x="{width * place / _BINS + 0.5:.1f}" '
-            f'y="{height * (1 - (floor[place] + count) / tallest):.1f}" width="{width / _BINS - 1:.1f}" '
-            f'height="{height * count / tallest:.1f}"/>'
+            f'<rect class="group{number}" x="{_WIDTH * place / _BINS + 0.5:.1f}" '
+            f'y="{_HEIGHT * (1 - (floor[place] + count) / tallest):.1f}" width="{_WIDTH / _BINS - 1:.1f}" '
+            f'height="{_HEIGHT * count / tallest:.1f}"/>'
             for place, count in enumerate(one.tolist())
             if count
         ]
         floor += one
-    ticks = "".join(
-        f'<text class="tick" x="{width * share:.0f}" y="{height + 14:.0f}">{share:g}</text>'
-        for share in (0, 0.2, 0.4, 0.6, 0.8, 1)
-    )
-    limit = "" if needed is None else _upright(width * needed, height, "limit", "limit")
-    box = f"-26 -24 {width + 40:.0f} {height + 44:.0f}"
     return (
-        f'<svg class="histogram" viewBox="{box}" role="img"{_named(label)}>'
-        f'<line class="border" x1="0" x2="{width:.0f}" y1="{height:.0f}" y2="{height:.0f}"/>'
-        f'<text class="side" x="-4" y="8">{tallest}</text><text class="side" x="-4" y="{height:.0f}">0</text>'
-        f"{''.join(bars)}{limit}{_upright(width * match, height, 'match', 'this match')}{ticks}</svg>"
+        f'<svg class="histogram" viewBox="{_BOX}" role="img"{_named(label)}>'
+        f'<text class="side" x="-4" y="8">{tallest}</text>'
+        f'<text class="side" x="-4" y="{_HEIGHT:.0f}">0</text>'
+        f"{axis.drawn()}{''.join(bars)}{''.join(mark.drawn(axis) for mark in marks)}</svg>"
     )
 
 
-def _upright(x: float, height: float, kind: str, text: str) -> str:
-    top = -10 if kind == "match" else 2
-    anchor = "end" if x > 340 else "start" if x < 60 else "middle"
+def curve_picture(x: FloatArray, y: FloatArray, marks: Sequence[Mark], label: str = "") -> str:
+    """A correlation over time; `x` in seconds, even steps but for gaps."""
+    low, high = float(x.min()), float(x.max())
+    axis = Axis(low, max(high, low + 1e-6), [(second, f"{second:g}") for second in _ticks(low, high)])
+    bottom = min(0.0, float(np.floor(5 * y.min()) / 5))
+
+    def height(value: float) -> float:
+        return _HEIGHT * (1 - value) / (1 - bottom)
+
+    points = " ".join(
+        f"{axis.x(second):.1f},{height(value):.1f}"
+        for second, value in zip(x.tolist(), y.tolist(), strict=True)
+    )
+    sides = "".join(
+        f'<text class="side" x="-4" y="{height(value) + 4:.0f}">{value:g}</text>'
+        for value in {bottom, 0.0, 1.0}
+    )
     return (
-        f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{height:.0f}"/>'
-        f'<text class="{kind}" text-anchor="{anchor}" x="{x:.1f}" y="{top - 3}">{text}</text>'
+        f'<svg class="histogram" viewBox="{_BOX}" role="img"{_named(label)}>{axis.drawn()}{sides}'
+        f'<line class="zero" x1="0" x2="{_WIDTH:.0f}" y1="{height(0):.1f}" y2="{height(0):.1f}"/>'
+        f'<polyline class="curve" points="{points}"/>'
+        f"{''.join(mark.drawn(axis) for mark in marks)}</svg>"
     )

@@ -13,6 +13,7 @@ import numpy as np
 from dancematch.errors import InputError, MissingExtraError
 from dancematch.formats.files import write_bytes
 from dancematch.index.histogram import SEEN
+from dancematch.pipeline.wording import accident_sentence
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match
 
@@ -101,10 +102,9 @@ def draw_match(path: Path, match: Match, evidence: "Evidence", clip: str, *, ove
 
 
 def _title(match: Match, clip: str) -> str:
-    chance = "" if match.evalue is None else f", {match.evalue:.1g} by chance"
     mirrored = "mirrored" if match.mirrored else "not mirrored"
     return (
-        f"{clip} in {match.dance_id}: score {match.score:.2f}{chance}\n"
+        f"{clip} in {match.dance_id}: {match.verdict}. {accident_sentence(match.evalue)}\n"
         f"seconds {match.reference.start:.1f} to {match.reference.end:.1f} of it, {mirrored}, "
         f"tempo x{match.tempo or 1:.2f}"
     )

@@ -1,27 +1,40 @@
-"""How likely chance is to give a match, and how rare its passage is among the dances of a catalogue."""
+"""How strongly the evidence speaks for a match, and how rare its passage is among a catalogue's dances."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dancematch.index.cohort import FEWEST
 from dancematch.index.engine import Engine, Query
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.holders import holders
+from dancematch.index.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.pipeline.readings import Performance
-from dancematch.types import Match, Span
+from dancematch.types import Match, Span, Verdict
 
 
 @dataclass(frozen=True)
-class Chance:
+class Likelihood:
     """How strongly the evidence speaks, beside what unrelated dances reach; ratios are log10."""
 
     evalue: float
-    max_evalue: float  # the decision
+    max_evalue: float  # of a match: the decision
     log_ratio: float  # of the match
-    needed: float  # below it, the E-value is above the decision
+    needed: float | None  # for a match; None where no ratio is enough
+    needed_if_possible: float | None  # for a possible match; None where there is none beside a match
     dances: int  # that were searched
-    background: tuple[float, ...]  # ratios of unrelated dances that the model brings along
+    cohort: tuple[float, ...]  # ratios of unrelated dances that the model brings along
     others: Mapping[str, float]  # ratios of the next best dances of the catalogue
+
+    @property
+    def verdict_alone(self) -> Verdict:
+        """The verdict if the catalogue held this dance alone: another one depends on how many it holds."""
+        return verdict_of(evalue_of(self.log_ratio, 1), self.max_evalue)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the cohort is large enough for a ratio."""
+        return len(self.cohort) >= FEWEST
 
 
 @dataclass(frozen=True)
@@ -38,20 +51,30 @@ class Commonness:
         return [name for name, value in self.others.items() if value >= self.agreement]
 
 
-def chance_of(
+def likelihood_of(
     engine: Engine, asked: Query, match: Match, others: Sequence[Match], dances: int, max_evalue: float
-) -> Chance:
+) -> Likelihood:
     """How strongly the evidence speaks for a match; `asked` is the variant of the query that it is of."""
-    null = engine.scored(asked, match.dance_id).null_log_ratios
-    return Chance(
+    scored = engine.scored(asked, match.dance_id)
+    null = scored.null_log_ratios.tolist() if len(scored.null) else []
+    return Likelihood(
         evalue=float(match.evalue if match.evalue is not None else math.inf),
         max_evalue=max_evalue,
         log_ratio=match.log_ratio or 0.0,
-        needed=math.log10(dances / max_evalue) if max_evalue > 0 else math.inf,
+        needed=_needed(dances, max_evalue),
+        needed_if_possible=math.log10(dances / POSSIBLE_EVALUE) if max_evalue < POSSIBLE_EVALUE else None,
         dances=dances,
-        background=tuple(round(ratio, 3) for ratio in null.tolist()),
+        cohort=tuple(round(ratio, 3) for ratio in null),
         others={one.dance_id: round(one.log_ratio or 0.0, 3) for one in others},
     )
+
+
+def _needed(dances: int, evalue: float) -> float | None:
+    """The log likelihood ratio from which on a search of so many dances has at most this E-value."""
+    if evalue <= 0:
+        return None
+    # An E-value is never above the number of dances: from there on, any ratio is enough.
+    return math.log10(dances / evalue) if evalue < dances else shipped_calibration().least
 
 
 def commonness_of(engine: Engine, own: Performance, match: Match, alignment: Alignment) -> Commonness:

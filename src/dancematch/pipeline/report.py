@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.explain import Measured, explain
 from dancematch.index.localise import IntArray
 from dancematch.index.settings import Only
+from dancematch.index.synchrony import SynchronyPeak, lag_curve
 from dancematch.index.verdict import MAX_EVALUE
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.answer import search_dancers
@@ -31,9 +32,9 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.compare import BONES, Comparison, directions, in_order, laid_beside
 from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
 from dancematch.pipeline.footage import Footage, MarkedStill
-from dancematch.pipeline.rarity import Chance, Commonness, chance_of, commonness_of
+from dancematch.pipeline.rarity import Commonness, Likelihood, commonness_of, likelihood_of
 from dancematch.pipeline.readings import ClipReading, Performance, holds_words, readings_of
-from dancematch.pipeline.report_text import cautions, overlap, verdict
+from dancematch.pipeline.report_text import cautions, headline, overlap
 from dancematch.pipeline.words import decode
 from dancematch.pose import default_estimator, estimate_dancers
 from dancematch.types import Fingerprint, FloatArray, Match, Passage
@@ -97,7 +98,9 @@ class Pictures:
     alignment: Alignment
     query: FloatArray  # [moments, 15, 3] facing forward; mirrored if the match is
     reference: FloatArray
-    stills: tuple[MarkedStill, ...] = ()  # of the clip's video, a moment each
+    lags: FloatArray  # [lags] seconds of the dance at which the clip's dancer may begin
+    correlations: FloatArray  # [lags] of both dancers' movements then
+    stills: tuple[MarkedStill, ...] = ()  # of the clip's video, one per moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,8 @@ class Evidence:
     reference_dancer: int
     has_skeletons: bool  # of the reference; without, it is drawn from its words
     match: Match
-    chance: Chance
+    likelihood: Likelihood
+    synchrony: SynchronyPeak | None  # None: the verdict rests on words alone
     commonness: Commonness
     others: tuple[Match, ...]  # the next best dances of the search
     metrics: Mapping[str, Measured]
@@ -126,18 +130,18 @@ class Evidence:
 
     @property
     def found(self) -> bool:
-        """Whether it is evidence of a match."""
-        return self.chance.evalue <= self.chance.max_evalue
+        """Whether it is a match or a possible one."""
+        return self.match.verdict != "no match"
 
     @cached_property
     def rivals(self) -> list[Match]:
-        """Other dances that pass the same limit."""
-        return [one for one in self.others if (one.evalue or 0.0) <= self.chance.max_evalue]
+        """Other dances that are a match or a possible one."""
+        return [one for one in self.others if one.verdict != "no match"]
 
     def described(self) -> dict[str, Any]:
         """All of it but the pictures, as JSON has it."""
         kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "pictures"}
-        plain = {"verdict": verdict(self), "found": self.found, "cautions": cautions(self)}
+        plain = {"verdict": self.match.verdict, "headline": headline(self), "cautions": cautions(self)}
         return plain | {name: _plain(value) for name, value in kept.items()}
 
 
@@ -198,7 +202,7 @@ def evidence(
     if dance_id is not None:
         catalogue.dance(dance_id)  # refused if there is none
     engine = catalogue.engine()
-    match, others = _found(engine, performances, dance_id, catalogue.where)
+    match, others = _found(engine, performances, dance_id, max_evalue, catalogue.where)
     own = next(one for one in performances if one.dancer == match.dancer)
     asked = own.queries()[int(match.mirrored)]
     why, alignment = explain(engine, asked, match)
@@ -210,7 +214,8 @@ def evidence(
         reference_dancer=beside.dancer,
         has_skeletons=beside.has_skeletons,
         match=match,
-        chance=chance_of(engine, asked, match, others, dances, max_evalue),
+        likelihood=likelihood_of(engine, asked, match, others, dances, max_evalue),
+        synchrony=why.synchrony,
         commonness=commonness_of(engine, own, match, alignment),
         others=others,
         metrics=why.metrics,
@@ -223,20 +228,24 @@ def evidence(
         version=version("dancematch"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command or command_for(name, clip.name, match.dance_id, *limit_option(max_evalue)),
-        pictures=_pictures(beside, alignment, footage),
+        pictures=_pictures(beside, alignment, why.synchrony, footage),
     )
 
 
 def _found(
-    engine: Engine, performances: Sequence[Performance], dance_id: str | None, where: str
+    engine: Engine,
+    performances: Sequence[Performance],
+    dance_id: str | None,
+    max_evalue: float,
+    where: str,
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best others."""
-    clip = ClipReading(tuple(performances))
-    nearest = search_dancers(engine.search, clip, limit=NEAREST + 1).candidates
+    search = partial(search_dancers, engine.search, ClipReading(tuple(performances)), max_evalue=max_evalue)
+    nearest = search(limit=NEAREST + 1).candidates
     found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
         only = Only(among=frozenset({dance_id}))
-        found = search_dancers(engine.search, clip, limit=1, only=only).candidates
+        found = search(limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")
@@ -333,7 +342,21 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 4)
 
 
-def _pictures(beside: _Beside, alignment: Alignment, footage: Footage | None) -> Pictures:
+def _pictures(
+    beside: _Beside, alignment: Alignment, peak: SynchronyPeak | None, footage: Footage | None
+) -> Pictures:
     both, chosen = beside.both, beside.chosen
     stills = () if footage is None else footage.stills(both.match.dancer, both.query[chosen].tolist())
-    return Pictures(alignment, both.query_joints[chosen], both.reference_joints[chosen], tuple(stills))
+    return Pictures(
+        alignment, both.query_joints[chosen], both.reference_joints[chosen],
+        *_lag_curve(alignment, 1.0 if peak is None else peak.tempo), tuple(stills),
+    )  # fmt: skip
+
+
+def _lag_curve(alignment: Alignment, tempo: float) -> tuple[FloatArray, FloatArray]:
+    """The correlation of both dancers over time lag, on the dance's clock; empty where bones are not seen."""
+    query, reference = alignment.query, alignment.reference
+    if query.bones is None or reference.bones is None:
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    lags, correlations = lag_curve(query.bones, reference.bones, tempo, query.seconds_per_word)
+    return np.asarray(lags + reference.start, dtype=np.float32), correlations

@@ -3,6 +3,7 @@
 The page is `report.html`; what is put into it is text that was escaped here, or a drawing.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -11,17 +12,25 @@ from pathlib import Path
 
 from dancematch.formats.files import write_bytes
 from dancematch.index.align import TEMPI
+from dancematch.index.verdict import POSSIBLE_EVALUE, shipped_calibration
 from dancematch.pipeline import report_text as text
 from dancematch.pipeline.drawings import (
+    AGREEMENT_AXIS,
+    Axis,
+    Mark,
     alignment_picture,
-    crowd_picture,
+    curve_picture,
+    histogram_picture,
     marked_picture,
     skeleton,
     stage_of,
 )
 from dancematch.pipeline.report import Evidence, Limb, Moment
+from dancematch.pipeline.wording import accident_sentence, round_number
 from dancematch.types import Span
 
+_TONES = {"match": "match", "possible match": "possible", "no match": "none"}  # classes of the page
+_TICK = 2  # powers of ten between two ticks of ratios
 _FEW = 3  # dances that are named where some are as alike
 
 
@@ -40,45 +49,70 @@ def page_of(found: Evidence) -> str:
 
 def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
     """What the page says, by the names that it has in the template; safe to stand in HTML."""
-    match, chance = found.match, found.chance
-    words = found.pictures.alignment.query
+    match, words = found.match, found.pictures.alignment.query
     plain = {
         "clip": found.clip.name,
         "dance": match.dance_id,
         "version": found.version,
         "made": found.made.replace("T", " ").replace("+00:00", " UTC"),
-        "tone": "match" if found.found else "none",
-        "verdict": text.verdict(found),
+        "tone": _TONES[match.verdict],
+        "headline": text.headline(found),
         "moments": str(len(found.moments)),
         "columns": "1.5fr 1fr 1fr" if found.pictures.stills else "1fr 1fr",
         "shown": _shown(found),
         "sides": _sides(found),
         "checked": "; the frames above let a reader check this" if found.pictures.stills else "",
         "covered": f"{100 * found.covered:.0f} %",
+        "synchrony": text.synchrony_text(found),
         "score": f"{match.score:.2f}",
         "tempo_step": f"{100 * (TEMPI[1] / TEMPI[0] - 1):.0f} %",
         "step": f"{words.seconds_per_word:.2f}",
         "vocabulary": str(words.vocabulary),
-        "evalue": text.number(chance.evalue),
-        "limit": text.number(chance.max_evalue),
-        "comparisons": f"{chance.comparisons} ({_trials(found)})",
-        "odds": text.odds(chance.evalue)[:1].upper() + text.odds(chance.evalue)[1:],
-        "background": str(len(chance.background)),
-        "peers": str(len(chance.peers)),
-        "decisive": f"{chance.score:.2f}",
-        "needed": f"{chance.needed:.2f}",
-        "tiny": _tiny(chance.evalue),
         "rarity": _rarity(found),
         "looked": str(len(found.commonness.others)),
         "passage": text.seconds(found.commonness.passage),
         "command": found.command,
+        **_likelihood_texts(found),
     }
     yield from ((name, escape(value)) for name, value in plain.items())
 
 
+def _likelihood_texts(found: Evidence) -> dict[str, str]:
+    likelihood = found.likelihood
+    return {
+        "strength": text.strength(found),
+        "accident": accident_sentence(likelihood.evalue),
+        "dependence": text.dependence(found),
+        "evalue": text.evalue_text(likelihood.evalue),
+        "dances": f"{likelihood.dances:,}",
+        "limits": _limits(found),
+        "cohort": str(len(likelihood.cohort)),
+        "nearest": str(len(likelihood.others)),
+        "stronger": _stronger(found),
+    }
+
+
+def _stronger(found: Evidence) -> str:
+    """How many of the cohort the match beats, and that this alone is no evidence where it is none."""
+    likelihood = found.likelihood
+    weaker, count = sum(ratio < likelihood.log_ratio for ratio in likelihood.cohort), len(likelihood.cohort)
+    told = f"The evidence for this dance is stronger than for {weaker} of the {count} unrelated ones."
+    if found.found or weaker <= count / 2:
+        return told
+    return f"{told} That is not enough: of {likelihood.dances:,} dances, the nearest is nearer than most."
+
+
+def _limits(found: Evidence) -> str:
+    likelihood = found.likelihood
+    limit = f"For a match it must be {text.evalue_text(likelihood.max_evalue)} at most"
+    if likelihood.needed_if_possible is None:
+        return f"{limit}."
+    return f"{limit}, for a possible match below {text.evalue_text(POSSIBLE_EVALUE)}."
+
+
 def _drawn(found: Evidence) -> Iterator[tuple[str, str]]:
     """Drawings and tables, by the same names."""
-    chance, rare = found.chance, found.commonness
+    rare = found.commonness
     yield "cautions", _cautions(found)
     yield "compared", "".join(_compared(found))
     yield "brief", "".join(_brief(found))
@@ -91,27 +125,56 @@ def _drawn(found: Evidence) -> Iterator[tuple[str, str]]:
     yield "passages", "".join(_passages(found)) or _row("none", "", "", "")
     yield "limbs", "".join(map(_limb, found.limbs))
     yield "parts", "".join(_parts(found))
-    crowds = {"background": chance.background, "catalogue": list(chance.peers.values())}
-    yield "chance", crowd_picture(crowds, chance.score, chance.needed, "Scores of other dances")
-    nobody: dict[str, list[float]] = {"background": []}
-    yield (
-        "commonness",
-        crowd_picture(
-            nobody | {"catalogue": list(rare.others.values())},
-            rare.agreement,
-            None,
-            "Agreement of other dances",
-        ),
-    )
-    yield (
-        "others",
-        "".join(
-            _row(one.dance_id, f"{one.score:.2f}", text.number(one.evalue or 0.0), figures=2)
-            for one in found.others
-        )
-        or _row("none: the catalogue holds no other dance", "", ""),
-    )
+    yield "lags", _lags(found)
+    yield "ratios", _ratios(found)
+    own = Mark(rare.agreement, "match", "this dance")
+    agreements = [(), list(rare.others.values())]  # of the cohort, none
+    yield "commonness", histogram_picture(agreements, AGREEMENT_AXIS, [own], "Agreement of other dances")
+    yield "others", "".join(_others(found)) or _row("none: the catalogue holds no other dance", "", "", "")
     yield "provenance", "".join(_provenance(found))
+
+
+def _ratios(found: Evidence) -> str:
+    """Ratios of unrelated and of the next best dances, with this match and what a match needs."""
+    likelihood, bounds = found.likelihood, shipped_calibration()
+    marks = [Mark(likelihood.log_ratio, "match", "this dance")]
+    if likelihood.needed is not None:
+        marks.append(Mark(likelihood.needed, "limit", "limit of a match"))
+    if likelihood.needed_if_possible is not None:
+        marks.append(Mark(likelihood.needed_if_possible, "possible", "limit of a possible match"))
+    low = math.floor(min(bounds.least, *(mark.value for mark in marks)))
+    high = math.ceil(max(bounds.most, *(mark.value for mark in marks)))
+    ticks = [(power, _tick(power)) for power in range(low + low % _TICK, high + 1, _TICK)]
+    groups = [likelihood.cohort, list(likelihood.others.values())]
+    return histogram_picture(groups, Axis(low, high, ticks), marks, "Likelihood ratios of other dances")
+
+
+def _tick(power: int) -> str:
+    if power == 0:
+        return "as\nlikely"
+    return f"{round_number(10.0 ** abs(power))} times\n{'more' if power > 0 else 'less'} likely"
+
+
+def _lags(found: Evidence) -> str:
+    """The correlation over time lag, if there is one."""
+    pictures, peak = found.pictures, found.synchrony
+    if peak is None or not len(pictures.lags):
+        return ""
+    marks = [Mark(peak.lag, "match", "best lag")]
+    drawing = curve_picture(pictures.lags, pictures.correlations, marks, "Correlation over time lag")
+    return (
+        f"<figure>{drawing}<figcaption>Upwards: the correlation of both dancers’ movements. To the right: "
+        "the second of the dance at which the clip’s dancer is taken to begin. One peak that stands out "
+        "means that both do the same at the same moments; a dance that repeats itself has several."
+        "</figcaption></figure>"
+    )
+
+
+def _others(found: Evidence) -> Iterator[str]:
+    for one in found.others:
+        yield _row(
+            one.dance_id, one.verdict, text.ratio_text(one.log_ratio or 0.0), f"{one.score:.2f}", figures=1
+        )
 
 
 def _row(head: str, *cells: str, figures: int = 0) -> str:
@@ -153,12 +216,18 @@ def _span(span: Span) -> str:
 
 def _brief(found: Evidence) -> Iterator[str]:
     """The findings, each on a line; the sections say how each came about."""
-    match, chance, rare = found.match, found.chance, found.commonness
+    match, rare, peak = found.match, found.commonness, found.synchrony
+    yield _row("verdict", match.verdict)
     yield _row("tempo", f"The clip is danced {text.tempo(match.tempo or 1.0)}.")
     yield _row("mirrored", "Yes: left and right are exchanged." if match.mirrored else "No.")
-    compared = "within" if found.found else "above"
-    limit = f"{compared} the limit of {text.number(chance.max_evalue)}"
-    yield _row("chance", f"E-value {text.number(chance.evalue)}, {limit}: {text.odds(chance.evalue)}.")
+    yield _row("evidence", text.strength(found))
+    yield _row("by accident", accident_sentence(match.evalue))
+    timing = (
+        "not measured"
+        if peak is None
+        else f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
+    )
+    yield _row("same moments", timing)
     yield _row(
         "rarity",
         f"{len(rare.as_alike) or 'None'} of {len(rare.others)} other dances in the catalogue "
@@ -246,20 +315,6 @@ def _parts(found: Evidence) -> Iterator[str]:
             f'<tr{row}><th>{escape(name)}</th><td class="figure">{value}</td><td class="figure">{weight}</td>'
             f"<td>{escape(text.MEANINGS.get(name, ''))}</td></tr>"
         )
-
-
-def _trials(found: Evidence) -> str:
-    ways = found.chance.comparisons // max(1, found.catalogue.dances)
-    whose = "the dancer" if found.clip.dancers == 1 else f"{found.clip.dancers} dancers"
-    return f"{found.catalogue.dances} dances, {ways} ways to read the clip: {whose} as seen and mirrored"
-
-
-def _tiny(evalue: float) -> str:
-    if evalue >= text.LEAST_TOLD:
-        return ""
-    return (
-        f" The E-value as computed is {evalue:.0e}, far beyond any of these dances: read it as “very small”."
-    )
 
 
 def _rarity(found: Evidence) -> str:

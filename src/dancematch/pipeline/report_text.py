@@ -1,10 +1,19 @@
-"""The sentences of an evidence report: what was found, how sure it is, and what speaks against it."""
+"""The sentences of an evidence report: the verdict, what it rests on, and what speaks against it."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dancematch.index.calibrate import FEWEST_DANCES
-from dancematch.types import Match, Span
+from dancematch.index.cohort import FEWEST
+from dancematch.pipeline.wording import (
+    SAME_TEMPO,
+    UNDECIDED,
+    accident_sentence,
+    capitalise,
+    is_bounded,
+    likelihood_ratio,
+    round_number,
+)
+from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Span
 
 if TYPE_CHECKING:
     from dancematch.pipeline.report import Evidence
@@ -21,27 +30,52 @@ MEANINGS: Mapping[str, str] = {
     "dtw": "How alike the movements are if each may last longer or shorter than its counterpart.",
     "late": "How alike each movement of the clip is to the most similar movement of the dance.",
 }
-LEAST_TOLD = 1e-6  # an E-value below it is an extrapolation far beyond any crowd
 SHORT_SECONDS = 5.0  # a match below this is called short
 HARDLY_MOVES = 12.0  # degrees between moments that do not belong together
-SAME_TEMPO = 0.03
 LITTLE = 0.5  # of the matching stretch
 LONG_SECONDS = 2.0  # a passage below this is no cut
-_NAMED = 5  # takes of the same dance, at most
 
 
-def verdict(found: "Evidence") -> str:
-    """What was found, in a sentence or two."""
+def headline(found: "Evidence") -> str:
+    """The verdict and what it rests on, in a few sentences."""
     match, clip = found.match, found.clip.name
-    if not found.found:
-        return (
-            f"This is not evidence of a match. The dance {match.dance_id} is no more like {clip} than chance "
-            f"explains: {odds(found.chance.evalue)}; for a match it must be "
-            f"{number(found.chance.max_evalue)} at most."
+    if match.verdict == "no match":
+        verdict = f"No match: {clip} is not shown to be the dance {match.dance_id}."
+    else:
+        verdict = (
+            f"{capitalise(match.verdict)}: seconds {seconds(match.query)} of {clip} are like seconds "
+            f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
         )
+    sentences = (verdict, strength(found), accident_sentence(match.evalue), dependence(found))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def strength(found: "Evidence") -> str:
+    """The likelihood ratio in a sentence."""
+    if not found.likelihood.is_known:
+        return "How strong the evidence is cannot be said."
+    return evidence_sentence(found.likelihood.log_ratio)
+
+
+def evidence_sentence(
+    log_ratio: float, one: str = "the clip shows this dance", other: str = "it shows another"
+) -> str:
+    """A likelihood ratio as forensic science says it, with one digit; never beyond what the data support."""
+    ratio = likelihood_ratio(abs(log_ratio))
+    if ratio < UNDECIDED:
+        return f"The evidence is about as likely if {one} as if {other}."
+    about, more = "more than" if is_bounded(log_ratio) else "about", "more" if log_ratio > 0 else "less"
+    return f"The evidence is {about} {round_number(ratio)} times {more} likely if {one} than if {other}."
+
+
+def dependence(found: "Evidence") -> str:
+    """That the verdict depends on how many dances the catalogue holds; nothing where it does not."""
+    likelihood, alone = found.likelihood, found.likelihood.verdict_alone
+    if alone == found.match.verdict:
+        return ""
     return (
-        f"Seconds {seconds(match.query)} of {clip} match seconds {seconds(match.reference)} of the dance "
-        f"{match.dance_id}, {manner(match)}. {_capital(odds(found.chance.evalue))}."
+        f"The verdict depends on the size of the catalogue: of this dance alone it would be a {alone}, but "
+        f"{likelihood.dances} dances were searched, and the more there are, the more are alike by accident."
     )
 
 
@@ -57,31 +91,25 @@ def tempo(value: float) -> str:
     return f"at {value:.2f} times its tempo ({'faster' if value > 1 else 'slower'})"
 
 
-def odds(evalue: float) -> str:
-    """An E-value in words."""
-    if evalue < LEAST_TOLD:
-        return "an unrelated clip would be this alike in fewer than one of a million such searches"
-    if evalue < 0.1:
-        return (
-            f"an unrelated clip would be this alike in about one of {_round_count(1 / evalue)} such searches"
-        )
-    return f"chance alone would give {number(evalue)} dances as alike in a search like this one"
+def evalue_text(value: float) -> str:
+    """An E-value with two digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):.10f}".rstrip("0").rstrip(".")
 
 
-def number(value: float) -> str:
-    """A number with two digits that count, never in powers of ten down to a millionth."""
-    if value == 0:
-        return "0"
-    if value < LEAST_TOLD:
-        return "below 0.000001"
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
+def accident_text(evalue: float | None) -> str:
+    """How often a search gives this by accident, in a few words."""
+    if evalue is None:
+        return ""
+    return "every search" if evalue >= 1 else f"1 in {round_number(1 / evalue)} searches"
 
 
-def _round_count(value: float) -> str:
-    digits = max(0, len(f"{value:.0f}") - 2)
-    return f"{round(value / 10**digits) * 10**digits:,}".replace(",", " ")
+def ratio_text(log_ratio: float) -> str:
+    """A likelihood ratio in a few words."""
+    ratio = likelihood_ratio(abs(log_ratio))
+    if ratio < UNDECIDED:
+        return "as likely"
+    bound = "more than " if is_bounded(log_ratio) else ""
+    return f"{bound}{round_number(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
 def seconds(span: Span) -> str:
@@ -94,8 +122,40 @@ def overlap(one: Span, other: Span) -> float:
     return max(0.0, min(one.end, other.end) - max(one.start, other.start))
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def synchrony_text(found: "Evidence") -> str:
+    """Whether both move at the same moments, in a few sentences."""
+    peak = found.synchrony
+    if peak is None:
+        return f"This was not measured: {_unseen(found)}. The verdict rests on motion words alone."
+    speed = (
+        "" if abs(peak.tempo - 1) < SAME_TEMPO else f" and the clip runs at {peak.tempo:.2f} times its tempo"
+    )
+    beside = (
+        f"At this time lag it is {peak.ratio:.1f} times what it usually is at other lags."
+        if peak.ratio
+        else "There are too few other lags to compare it with."
+    )
+    return (
+        "The limbs of both turn alike at the same moments with a correlation of "
+        f"{peak.correlation:.2f}, where 1 is the same movement and 0 an unrelated one, over "
+        f"{peak.seconds:.1f} seconds, if the clip’s dancer begins at second {peak.lag:.1f} of the "
+        f"dance{speed}. {beside}"
+    )
+
+
+def _unseen(found: "Evidence") -> str:
+    """Why there is no synchrony."""
+    alignment = found.pictures.alignment
+    if not shows_bones(alignment.reference):
+        return "the dance is known by its motion words alone, without skeletons"
+    if not shows_bones(alignment.query):
+        return "the clip is known by its motion words alone, without skeletons"
+    return "too little of the body is seen in both for long enough"
+
+
+def shows_bones(fingerprint: Fingerprint) -> bool:
+    """Whether it says how any bone points at any moment."""
+    return fingerprint.bones is not None and bool((fingerprint.bones != BONES_UNSEEN).any())
 
 
 def cautions(found: "Evidence") -> list[str]:
@@ -110,35 +170,27 @@ def _about_the_files(found: "Evidence") -> Iterator[str]:
         yield "The clip was handed in as motion words: its skeletons are drawn from them and are approximate."
     if not found.has_skeletons:
         yield "The catalogue keeps no skeletons of the dance: those shown are drawn from its motion words."
+    if found.synchrony is None:
+        yield f"The verdict rests on motion words alone: {_unseen(found)}."
 
 
 def _about_the_others(found: "Evidence") -> Iterator[str]:
-    better = [one for one in found.others if one.score > found.match.score]
+    better = [one for one in found.others if (one.log_ratio or 0.0) > found.likelihood.log_ratio]
     if better:
         yield (
-            f"The clip is more like {better[0].dance_id} (score {better[0].score:.2f}) than like this dance "
-            f"({found.match.score:.2f})."
+            f"The evidence for {better[0].dance_id} is stronger ({ratio_text(better[0].log_ratio or 0.0)}) "
+            f"than for this dance ({ratio_text(found.likelihood.log_ratio)})."
         )
     if found.found and found.rivals:
-        named = ", ".join(f"{one.dance_id} (E-value {number(one.evalue or 0.0)})" for one in found.rivals)
+        named = ", ".join(f"{one.dance_id} ({one.verdict})" for one in found.rivals)
         yield (
-            f"Other dances of the catalogue pass the same limit: {named}. If they are recordings of the same "
+            f"It may be another dance of the catalogue as well: {named}. If they are recordings of the same "
             "choreography that is to be expected; if not, the clip is no evidence for this dance alone."
         )
-    takes = found.chance.not_asked
-    if takes:
-        named = ", ".join(takes[:_NAMED]) + (" and others" if len(takes) > _NAMED else "")
+    if not found.likelihood.is_known:
         yield (
-            f"Dances of the catalogue that seem to be recordings of the same choreography did not judge "
-            f"chance: {named}."
-        )
-    others = len(set(found.chance.takes.values()))
-    if others < FEWEST_DANCES:
-        yield (
-            f"The catalogue holds {others or 'no'} other dance{'s' if others != 1 else ''}, too few to judge "
-            f"chance by. It is judged by the {len(found.chance.background)} background dances of the model "
-            "instead, which may be less like the clip than unrelated dances of its own style are: the true "
-            "E-value may be higher."
+            f"The model brings along {len(found.likelihood.cohort)} unrelated dances to compare with; "
+            f"{FEWEST} are needed to say how strong the evidence is."
         )
 
 
@@ -149,7 +201,7 @@ def _about_the_stretch(found: "Evidence") -> Iterator[str]:
     if found.match.query.seconds < SHORT_SECONDS:
         yield (
             f"The matching stretch lasts {found.match.query.seconds:.1f} seconds only; short stretches are "
-            "alike by chance more easily, and are placed less surely."
+            "alike by accident more easily, and are placed less surely."
         )
     apart = [
         limb.unrelated for limb in found.limbs if limb.agreement is not None and limb.unrelated is not None
@@ -157,8 +209,8 @@ def _about_the_stretch(found: "Evidence") -> Iterator[str]:
     if apart and sum(apart) / len(apart) < HARDLY_MOVES:
         yield (
             "There is little movement: even moments that do not belong together are only "
-            f"{sum(apart) / len(apart):.0f} degrees apart. Stillness is alike more easily than the E-value "
-            "tells."
+            f"{sum(apart) / len(apart):.0f} degrees apart. Stillness is alike more easily than the "
+            "likelihood ratio tells."
         )
     if not found.passages:
         yield "No passage agrees movement by movement: the same movements occur, but not in one order."
