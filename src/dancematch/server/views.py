@@ -168,6 +168,8 @@ def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer:
     path = evidence.path
     own, theirs = evidence.query, evidence.reference
     agreement = evidence.agreement(path)
+    told = dataclasses.asdict(why)
+    del told["synchrony"]  # told with the match already
     return {
         "match": match_view(match),
         "reference_dancer": dancer,
@@ -184,7 +186,7 @@ def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer:
             "reference": dataclasses.asdict(_whole_span(theirs)),
             "values": _whole(100 * pooled(evidence.matrix, MOST_CELLS)),
         },
-        **dataclasses.asdict(why),
+        **told,
     }
 
 
