@@ -18,6 +18,7 @@ import numpy as np
 from dancematch.pose.blazepose import BlazePose
 from dancematch.pose.interpreter import Network
 from dancematch.pose.landmarks import SILHOUETTE
+from dancematch.pose.selection import select_dancers
 from dancematch.pose.video import probe
 from dancematch.pose.weights import LANDMARKS, load_weights
 
@@ -64,7 +65,7 @@ def measure(path: Path, estimator: BlazePose, weights_dir: Path | None) -> Row:
     info = probe(path)
     bare = Bare(weights_dir)
     began = time.process_time()
-    tracks = estimator.tracks(path, on_frame=bare)
+    tracks = select_dancers(estimator.tracks(path, on_frame=bare)).dancers
     cpu_ms = 1000 * (time.process_time() - began - sum(bare.seconds)) / info.frames
     bare_ms, cut_ms = (1000 * seconds / bare.runs for seconds in bare.seconds)
     poses = sum(len(track.times) for track in tracks)

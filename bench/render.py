@@ -23,6 +23,7 @@ from dancematch.benchmark.mannequin import Look
 from dancematch.benchmark.render import project, render
 from dancematch.motion import to_body15
 from dancematch.pose.blazepose import BlazePose
+from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -123,7 +124,7 @@ def read(estimator: BlazePose, motion: Motion, camera: Camera, look: Look, size:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "clip.mp4"
         render(motion, path, looks=[look], camera=camera, size=size, fps=motion.fps)
-        tracks = estimator.tracks(path)
+        tracks = select_dancers(estimator.tracks(path)).dancers
     if not tracks:
         return Reading(0, 0, 0, 0)
     return compare(tracks[0], motion, camera, size)

@@ -21,8 +21,8 @@ import numpy as np
 from dancematch import formats
 from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.formats.aist_names import parse_name, sequences
-from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue

@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from dancematch.evaluation.aist import Clip, dance_of, load_clips
 from dancematch.evaluation.continuous import LateInteraction
-from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 

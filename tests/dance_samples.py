@@ -45,11 +45,11 @@ def standing(frames: int, fps: float = 30.0) -> Motion:
     return Motion(np.repeat(first, frames, axis=0), fps, BODY15)
 
 
-def hardly_moving(frames: int) -> Motion:
-    """Somebody who stands, one hand going half a centimetre up and down."""
+def hardly_moving(frames: int, metres: float = 0.1) -> Motion:
+    """Somebody who stands, one hand going so far up and down."""
     still = standing(frames)
     joints = still.joints.copy()
-    joints[:, BODY15.index("left_wrist"), 1] += 0.005 * np.sin(np.arange(frames) / 10)
+    joints[:, BODY15.index("left_wrist"), 1] += metres * np.sin(np.arange(frames) / 10)
     return Motion(joints, still.fps, BODY15)
 
 

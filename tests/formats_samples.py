@@ -1,5 +1,6 @@
 """One small, sound file of every format, made on the spot; the tests of the formats share them."""
 
+import csv
 import json
 import pickle
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dancematch import formats
-from dancematch.skeletons import BODY15, COCO17
+from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17
 from dancematch.types import Motion
 
 REST = {
@@ -116,6 +117,105 @@ def write_mediapipe(path: Path) -> None:
     path.write_text(json.dumps({"fps": 25, "frames": frames}))
 
 
+def picture_marks(pose: np.ndarray, width: float = 320, height: float = 180) -> np.ndarray:
+    """33 picture landmarks [33, 4] of one COCO-17 pose: x, y, z as fractions of a picture, and visibility."""
+    marks = np.array([[m["x"], m["y"], m["z"], m["visibility"]] for m in landmarks(pose)])
+    scale = 0.4 * height  # pixels per metre
+    x, y, z = (marks[:, axis] * scale for axis in range(3))
+    return np.column_stack([0.5 + x / width, 0.9 + y / height, 3 * z / width, marks[:, 3]])
+
+
+def write_named_mediapipe(path: Path, size: tuple[float, float] = (320, 180), **changes: Any) -> None:
+    """Landmarks under their names, no rate, and z that is a copy of y, as one exporter writes them."""
+    names = [joint.upper() for joint in BLAZEPOSE33.joints]
+    frames = [
+        {
+            name: {"x": x, "y": y, "z": y, "visibility": v}
+            for name, (x, y, _, v) in zip(names, marks, strict=True)
+        }
+        for marks in (picture_marks(pose, *size).tolist() for pose in coco_joints())
+    ]
+    path.write_text(json.dumps({"impt_keypoints": [0.0, 5.0], "frames": frames} | changes))
+
+
+def write_listed_mediapipe(path: Path) -> None:
+    """Nested lists [frames][33][x, y, z], each frame divided by the distance of its hips in the picture."""
+    frames = []
+    for pose in coco_joints():
+        marks = picture_marks(pose)[:, :3]
+        frames.append((marks / np.linalg.norm(marks[23, :2] - marks[24, :2])).tolist())
+    path.write_text(json.dumps(frames, indent=4))
+
+
+def write_mediapipe_table(path: Path) -> None:
+    """A row per frame from 1 on; a cell is "x,y" of one landmark."""
+    rows = [["Frame", *(f"Landmark_{number}" for number in range(33))]]
+    for number, pose in enumerate(coco_joints(), start=1):
+        rows.append([str(number), *(f"{x},{y}" for x, y, *_ in picture_marks(pose, 225, 400).tolist())])
+    write_table(path, rows)
+
+
+def write_movenet_table(path: Path) -> None:
+    """A data frame with its index; a cell is "(y, x, score)" of a joint in a square; other columns follow."""
+    rows = [["", *COCO17.joints, "face_center", "face_width"]]
+    for number, frame in enumerate(pixels() / (1000, 1000, 1)):
+        cells = [f"({y}, {x}, {score})" for x, y, score in frame.tolist()]
+        rows.append([str(number), *cells, "(0.2, 0.5, 0.6)", "0.06"])
+    write_table(path, rows)
+
+
+def write_table(path: Path, rows: list[list[str]]) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def posenet_pose(frame: np.ndarray) -> dict[str, Any]:
+    """Make a pose of COCO-17 keypoints as TensorFlow.js gives it."""
+    sides = [joint.split("_") for joint in COCO17.joints]
+    parts = [first + "".join(map(str.title, rest)) for first, *rest in sides]
+    points = [
+        {"score": score, "part": part, "position": {"x": x, "y": y}}
+        for part, (x, y, score) in zip(parts, frame.tolist(), strict=True)
+    ]
+    return {"score": 0.9, "keypoints": points}
+
+
+def write_posenet(path: Path) -> None:
+    times = np.cumsum([0.004, 0.12, *[0.06, 0.08] * 5])
+    records = [{"pose": [posenet_pose(p)], "timestamp": t} for p, t in zip(pixels(), times, strict=True)]
+    path.write_text(json.dumps({"poseRecords": records, "poseVideo": []}))
+
+
+def practice_track(frames: int = 12) -> dict[str, Any]:
+    """Make a learner (y down, a metre aside) who follows a video (y up, its last frames unseen)."""
+    world = [[(m["x"], m["y"], m["z"]) for m in landmarks(pose)] for pose in coco_joints(frames)]
+    learner = [[{"x": 1 + x, "y": y, "z": z} for x, y, z in pose] for pose in world]
+    video = [[{"x": x, "y": -y, "z": -z, "vis": 0.9} for x, y, z in pose] for pose in world]
+    video[-2:] = [[dict.fromkeys(("x", "y", "z", "vis")) for _ in range(33)] for _ in range(2)]
+    return {
+        "id": "0",
+        "videoFrameTimesInSecs": [0, 0, *(0.04 * number for number in range(1, frames - 1))],
+        "actualTimesInMs": [1696968172784 + 80 * number + number % 3 for number in range(frames)],
+        "user3dPoses": learner,
+        "ref3dPoses": video,
+        "trackDescription": "half speed",
+    }
+
+
+def write_practice_track(path: Path) -> None:
+    path.write_text(json.dumps(practice_track()))
+
+
+def write_alphapose(path: Path) -> None:
+    results = [
+        {"image_id": f"{n}.jpg", "category_id": 1, "keypoints": frame.ravel().tolist(), "score": 2.8,
+         "box": [1.0, 2.0, 3.0, 4.0], "idx": [0.0]}
+        for n, frame in enumerate(pixels())
+    ]  # fmt: skip
+    path.write_text(json.dumps(results))
+
+
 SAMPLES: dict[str, Callable[[Path], None]] = {
     "own.npz": write_own,
     "amass.npz": write_amass,
@@ -124,4 +224,11 @@ SAMPLES: dict[str, Callable[[Path], None]] = {
     "coco.json": write_coco,
     "openpose.json": write_openpose,
     "mediapipe.json": write_mediapipe,
+    "dance_1_keypoints.json": write_named_mediapipe,
+    "lists.json": write_listed_mediapipe,
+    "landmarks.csv": write_mediapipe_table,
+    "movenet.csv": write_movenet_table,
+    "posenet.json": write_posenet,
+    "learner.track.json": write_practice_track,
+    "alphapose.json": write_alphapose,
 }

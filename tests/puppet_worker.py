@@ -37,8 +37,11 @@ class Puppet:
             return []
         seen = perform(choreography(int(told), eight_counts=2), Dancer())
         times = np.arange(len(seen.joints)) / seen.fps
-        image = np.full((*seen.joints.shape[:2], 2), (0.5, 0.25), np.float32)
-        return [Track(1, times, seen.joints, image, seen.visibility, seen.skeleton)]
+        image = np.array([0.5, 0.25]) + 0.2 * (seen.joints - seen.joints[:, :1])[..., :2] * [1, -1]
+        image = image.astype(np.float32)
+        late = times[-1] + np.arange(1, 31) / seen.fps
+        passer_by = Track(0, late, seen.joints[:30], image[:30], seen.visibility[:30], seen.skeleton)
+        return [passer_by, Track(1, times, seen.joints, image, seen.visibility, seen.skeleton)]
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ def test_a_failure_is_told_to_programs_with_its_reason(run, tmp_path):
     good, photo = answer.objects
 
     assert (1, None, "failed") == (answer.code, good["reason"], photo["state"])
-    assert f"nobody dances in {tmp_path / 'in' / 'photo.npz'}: no joint moves" in photo["reason"]
+    assert f"no dancer in {tmp_path / 'in' / 'photo.npz'}: 3.0 s, does not move" == photo["reason"]
     assert photo["reason"] in answer.err.splitlines()
 
 
@@ -288,12 +288,23 @@ def test_extract_says_what_gave_nothing(run, tmp_path):
 def test_info_explains_motion_and_video(run, tmp_path, folder):
     formats.write(tmp_path / "a.bvh", [dance(1)])
     motion = run("info", tmp_path / "a.bvh", "--json").objects[0]
-    video = run("info", write_clip(tmp_path / "v.mp4"), "--json").objects[0]
+    video = run("info", write_clip(tmp_path / "v.mp4"), "--quick", "--json").objects[0]
     plain = run("info", folder / "again.npz").out
 
     assert (1, 30.0) == (len(motion["dancers"]), round(motion["dancers"][0]["fps"], 3))
     assert ("video", 64, 48) == (video["format"], video["width"], video["height"])
     assert "dancer 1: start 0.0" in plain
+
+
+def test_info_names_dancers_and_what_is_ignored(run, tmp_path):
+    """A photograph beside a dancer is listed with the reason, for people and for programs."""
+    formats.write(tmp_path / "a.npz", [standing(90), dance(1)])
+    told, plain = run("info", tmp_path / "a.npz", "--json").objects[0], run("info", tmp_path / "a.npz").out
+
+    assert [2] == [one["dancer"] for one in told["dancers"]]
+    assert [{"start": 0.0, "end": 3.0, "reason": "3.0 s, does not move"}] == told["ignored"]
+    assert "dancer 2: start 0.0" in plain
+    assert "ignored: 0.0 to 3.0 s: 3.0 s, does not move" in plain.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from dance_samples import (
     words,
 )
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.index.verdict import MAX_EVALUE
 from dancematch.index.engine import Engine, Query
 from dancematch.index.entries import windows
 from dancematch.index.settings import DEFAULT
+from dancematch.index.verdict import MAX_EVALUE
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.types import Match, Motion
 

@@ -16,7 +16,7 @@ from dancematch.evaluation.clip_index import IndexedClip, read_index
 from dancematch.evaluation.clip_skeletons import default_folder, load_recordings
 from dancematch.evaluation.real_suite import ALL, DISTRACTORS, QueryLine, RealResult, RealSuite
 from dancematch.evaluation.recognisers import Candidate, Recording
-from dancematch.evaluation.word_recogniser import WordMethod
+from dancematch.evaluation.search_recogniser import SearchMethod
 from dancematch.motion import excerpt, mirror
 
 HEADER = "file,kind,group,performer,lag_s,note"
@@ -329,7 +329,7 @@ def test_each_method_finds_a_dance_by_another_dancer(method, tmp_path):
     """As seen and mirrored, in a catalogue built once or without some recordings; nobody gives no answer."""
     if method == "words":
         save_small_model(tmp_path / "model")
-    made = WordMethod(str(tmp_path / "model")) if method == "words" else AngleMethod()
+    made = SearchMethod("words", str(tmp_path / "model")) if method == "words" else AngleMethod()
     known = [recording(f"dance {number}", dance(number, 1)) for number in range(4)] + [recording("empty")]
     recogniser = made.build(known)
     best = recogniser.search(recording("query", mirror(dance(2, 2))))[0]

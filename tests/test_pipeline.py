@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import LEGS, Puppet, dance, hardly_moving, standing, without, write_dance, write_puppets
+from dance_samples import LEGS, Puppet, dance, standing, without, write_dance, write_puppets
 from dancematch import formats
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
 from dancematch.formats import npz
@@ -23,6 +23,7 @@ from dancematch.pipeline.extract import (
     motions_of,
     motions_of_many,
 )
+from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -457,15 +458,15 @@ def scaled(motion: Motion, factor: float) -> Motion:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (standing(120), "no joint moves by 1 mm in 4.0 s"),
-        (collapsed(dance(1)), "all joints lie on one point"),
-        (scaled(dance(1), 1e6), r"the body is some \d,\d{3},\d{3} times as large as anybody's"),
+        (standing(120), r"4\.0 s, does not move"),
+        (collapsed(dance(1)), r"8\.7 s, all joints lie on one point"),
+        (scaled(dance(1), 1e6), r"8\.7 s, the body is some \d,\d{3},\d{3} times as large as a person"),
     ],
 )
 def test_a_body_that_cannot_dance_is_refused_like_nobody(tmp_path, known, body, reason):
     """Neither a photograph's skeleton nor a point is learnt or recognised, and the file says why."""
     formats.write(tmp_path / "odd.npz", [body])
-    expected = rf"nobody dances in .*odd\.npz: {reason}"
+    expected = rf"no dancer in .*odd\.npz: {reason}"
 
     for use in (known.add, known.search):
         with pytest.raises(NoDancerError, match=expected):
@@ -479,15 +480,20 @@ def test_a_photograph_in_a_folder_is_counted_with_its_reason(tmp_path, known):
     one, other = known.add_many([tmp_path / "clips"])
 
     assert ("a", None) == (one.dance_id, one.error)
-    assert "somebody who moves was expected" in str(other.error)
+    assert "3.0 s, does not move" in str(other.error)
 
 
 def test_a_dancer_who_never_moves_is_left_out(tmp_path, known):
     """Somebody painted on the wall spoils no dance, and keeps the others' numbers as they are."""
     formats.write(tmp_path / "duet.npz", [standing(120), dance(1), collapsed(dance(2))])
 
-    assert 1 == known.add(tmp_path / "duet.npz").dancers
-    assert [2] == [one.dancer for one in known.readings(tmp_path / "duet.npz")]
+    added, read = known.add(tmp_path / "duet.npz"), known.read_clip(tmp_path / "duet.npz")
+
+    assert (1, [2]) == (added.dancers, [one.dancer for one in read.performances])
+    assert added.ignored == read.ignored
+    assert ["8.7 s, all joints lie on one point", "4.0 s, does not move"] == [
+        one.reason for one in read.ignored
+    ]
 
 
 def test_one_joint_far_away_does_not_spoil_a_catalogue(tmp_path, known):
@@ -503,10 +509,24 @@ def test_one_joint_far_away_does_not_spoil_a_catalogue(tmp_path, known):
     assert np.isfinite(kept.joints[39]).all()
 
 
-def test_somebody_who_hardly_moves_still_dances(tmp_path, known):
-    """Half a centimetre of one seen hand is enough, with most of the body hidden, far away and tiny."""
-    swaying = without(hardly_moving(120), LEGS).joints
-    for name, changed in {"far": swaying + np.array([100, 0, 0]), "tiny": swaying / 100}.items():
-        formats.write(tmp_path / f"{name}.npz", [Motion(changed, 30.0, BODY15)])
+class _EndScreen(Puppet):
+    """Sees the avatar of an end screen after the dancer of that number."""
 
-        assert 1 == known.add(tmp_path / f"{name}.npz").dancers
+    def tracks(self, path, *, on_frame=None):
+        (dancer,) = super().tracks(path, on_frame=on_frame)
+        avatar = without(standing(60), (*LEGS, "left_elbow", "left_wrist", "right_elbow", "right_wrist"))
+        times = dancer.times[-1] + 0.5 + np.arange(60) / 30
+        seen = Track(0, times, np.nan_to_num(avatar.joints), None, avatar.visibility, BODY15)
+        return [seen, dancer]
+
+
+def test_an_end_screen_is_named_wherever_a_clip_is_read(tmp_path):
+    """Added, searched or extracted: one dancer, and what was ignored with the reason."""
+    (clip,) = write_puppets(tmp_path, a=1)
+    with open_catalogue(tmp_path / "dances.db", make_estimator=_EndScreen) as known:
+        added, read = known.add(clip), known.read_clip(clip)
+    ((outcome, _),) = extract([clip], tmp_path / "out", make_estimator=_EndScreen)
+
+    assert (1, 1, 1) == (added.dancers, len(read.performances), len(outcome.motions))
+    assert added.ignored == read.ignored == outcome.ignored
+    assert ["2.0 s, head and shoulders only"] == [one.reason for one in added.ignored]

@@ -5,6 +5,7 @@ import pytest
 
 from dancematch.errors import MissingExtraError, VideoError
 from dancematch.pose.comotion import CoMotion
+from dancematch.pose.selection import select_dancers
 from pose_samples import write_clip
 
 UNEVEN = (0, 40, 80, 300, 340, 700, 900, 1000)
@@ -19,6 +20,7 @@ frames = torch.tensor([*range(8), *range(2, 8)])
 people = torch.tensor([0] * 8 + [4] * 6)
 pose = torch.zeros(14, 72)
 pose[:8, 50] = torch.linspace(0, 2, 8)
+pose[8:, 50] = torch.linspace(0, 1, 6)
 content = {"id": people, "frame_idx": frames, "pose": pose}
 content |= {"trans": torch.zeros(14, 3), "betas": torch.ones(14, 10)}
 torch.save(content, folder / f"{video.stem}.pt")
@@ -39,10 +41,11 @@ def clip(tmp_path) -> Path:
 
 
 def test_comotion_is_run_and_its_tracks_are_read_on_the_video_s_clock(checkout, clip):
-    """Frame numbers become the video's own times, and the livelier of two people comes first."""
+    """Frame numbers become the video's own times, and the livelier of two people is the first dancer."""
     pytest.importorskip("torch", reason="CoMotion's files are read with torch")
     told: list[float] = []
-    first, second = CoMotion(checkout=checkout, python=sys.executable).tracks(clip, on_frame=told.append)
+    tracks = CoMotion(checkout=checkout, python=sys.executable).tracks(clip, on_frame=told.append)
+    first, second = select_dancers(tracks).dancers
 
     assert [stamp / 1000 for stamp in UNEVEN] == pytest.approx(first.times.tolist())
     assert [stamp / 1000 for stamp in UNEVEN[2:]] == pytest.approx(second.times.tolist())

@@ -49,7 +49,8 @@ def test_a_video_is_searched_for_in_a_job(server):
     assert ("done", "search", "phone.mp4", 1.0) == tuple(
         job[name] for name in ("state", "kind", "filename", "progress")
     )
-    assert (["dance-2"], True) == ([match["dance_id"] for match in result["matches"]], result["picture"])
+    (found,) = result["dancers"][0]["candidates"]
+    assert ("dance-2", "match", True) == (found["dance_id"], result["verdict"], result["picture"])
     assert result == server.client.get(f"/searches/{result['search_id']}").json()
     picture = server.client.get(f"/searches/{result['search_id']}/picture").json()["dancers"][0]
     assert [500, 250] == picture["frames"][0][:2]
@@ -78,6 +79,17 @@ def test_a_file_that_ends_its_worker_ends_nothing_else(server):
 
     assert ("failed", "too_costly", None) == (job["state"], job["error"]["error"], job["result"])
     assert "done" == server.over(begun(server, 1))["state"]
+
+
+def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
+    """Dancers, pictures and ignored tracks come through the process; no file of it stays."""
+    clip = tmp_path / "clip.video"
+    clip.write_text("3")
+    seen = look_at(clip, LOOK, WorkLimits(), on_progress=print, stop=threading.Event())
+
+    assert (1, 1) == (len(seen.motions), len(seen.pictures))
+    assert ["1.0 s, too short"] == [one.reason for one in seen.ignored]
+    assert [clip] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from dance_samples import dance, random_words, save_small_model, shipped, write_
 from dancematch.catalogue.listing import dance_of, names_of, page_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
+from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import clips_in
 from dancematch.pipeline.readings import readings_of
@@ -110,6 +111,8 @@ def zipped(*names: str) -> bytes:
         (b"\x00\x00\x00 ftypisom", ".mp4"),
         (b"\x1aE\xdf\xa3\x01", ".webm"),
         (b"RIFF\x00\x00\x00\x00AVI LIST", ".avi"),
+        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv"),
+        (b"file,label\na.mp4,waltz\n", ".video"),
         (b"G", ".video"),
     ],
 )
@@ -169,7 +172,9 @@ def test_metrics_add_up():
 
 
 def kept(seed: int = 0) -> KeptSearch:
-    return KeptSearch({}, readings_of([dance(seed)], shipped(), "it"), {}, Clip("it", "", "motion file"))
+    return KeptSearch(
+        {}, readings_of([dance(seed)], shipped(), "it"), Answer(()), Clip("it", "", "motion file")
+    )
 
 
 def test_only_so_many_searches_are_held(monkeypatch):

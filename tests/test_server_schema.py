@@ -24,7 +24,7 @@ from dancematch.catalogue import records
 from dancematch.index import explain, periodicity
 from dancematch.pipeline import compare, vocabulary
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.server import schemas
+from dancematch.server import schemas, schemas_searches
 from server_samples import serving
 
 PAGE = Path(__file__).parent.parent / "docs" / "service.md"
@@ -96,19 +96,26 @@ def query(server, tmp_path_factory):
 @pytest.mark.parametrize(
     ("wire", "noun"),
     [
-        (schemas.Match, types.Match),
-        (schemas.Span, types.Span),
-        (schemas.Passage, types.Passage),
-        (schemas.Measured, explain.Measured),
-        (schemas.Said, explain.Said),
-        (schemas.Period, periodicity.Period),
-        (schemas.Bone, compare.BoneDifference),
-        (schemas.Moment, compare.Moment),
+        (schemas_searches.Span, types.Span),
+        (schemas_searches.Passage, types.Passage),
+        (schemas_searches.Measured, explain.Measured),
+        (schemas_searches.Said, explain.Said),
+        (schemas_searches.Period, periodicity.Period),
+        (schemas_searches.Bone, compare.BoneDifference),
+        (schemas_searches.Moment, compare.Moment),
         (schemas.Neighbour, vocabulary.Neighbour),
     ],
 )
 def test_names_on_the_wire_are_the_nouns_own(wire, noun):
     assert [one.name for one in dataclasses.fields(noun)] == list(wire.model_fields)
+
+
+def test_a_match_on_the_wire_has_its_ratio_and_parts_in_plain_form():
+    """All else by the noun's own names."""
+    own = {one.name for one in dataclasses.fields(types.Match)}
+    more = {"likelihood_ratio", "bounded", "sentence", "evidence"}
+
+    assert own - {"log_ratio", "parts"} | more == set(schemas_searches.Match.model_fields)
 
 
 def test_a_dance_on_the_wire_says_also_what_there_is_to_see():
@@ -156,7 +163,7 @@ def test_every_curl_example_of_the_document_works(server, files):
 
     assert (0, "") == (done.returncode, done.stderr)
     assert '"status":"ready"' in done.stdout
-    assert '"dance_id":"thriller"' in done.stdout.partition('"matches"')[2]
+    assert '"dance_id":"thriller"' in done.stdout.partition('"candidates"')[2]
     assert "event: job" in done.stdout
     assert '"error":"' not in done.stdout
 

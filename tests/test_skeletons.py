@@ -84,5 +84,15 @@ def test_a_layout_that_lacks_joints_is_refused_by_name():
         recipe_for(Skeleton("arm", ("left_shoulder", "left_elbow"), (-1, 0), (0, 1)))
 
 
+def test_a_layout_may_lack_legs_and_head():
+    """Shoulders, an elbow and the pelvis are enough; the joints that are not there are unseen."""
+    half = make_skeleton("half", "pelvis left_shoulder<pelvis right_shoulder<pelvis left_elbow<left_shoulder")
+    body = to_body15(Motion(np.ones((2, 4, 3), dtype=np.float32), 30, half))
+    seen = [BODY15.joints[joint] for joint in np.flatnonzero(body.visibility[0])]
+
+    assert ["pelvis", "neck", "left_shoulder", "left_elbow", "right_shoulder"] == seen
+    assert np.isnan(body.joints[:, BODY15.index("left_knee")]).all()
+
+
 def test_sides_are_paired_by_name():
     assert (0, 2, 1, 3) == sided_mirror(["hips", "LeftFoot", "RightFoot", "LeftHand"], "Left", "Right")

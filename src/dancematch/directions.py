@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dancematch.motion import clean, to_body15
 from dancematch.skeletons import BODY15
-from dancematch.types import BONE_SCALE, BONES_UNSEEN, FloatArray, Motion
+from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray, Motion
 
 _SIDES = [(f"{side}_{part}", f"{side}_{end}") for side in ("left", "right") for part, end in
           (("shoulder", "elbow"), ("elbow", "wrist"), ("hip", "knee"), ("knee", "ankle"))]  # fmt: skip
@@ -18,10 +18,11 @@ BONES = (("pelvis", "neck"), ("neck", "head"), *_SIDES)
 MEAN_SECONDS = 4.0  # over which the mean is taken out
 SEEN = 0.5  # visibility of both ends from which on a bone is seen
 
+_MIRROR = [0, 1, *range(6, 10), *range(2, 6)]
 _FROM, _TO = np.array([[BODY15.index(joint) for joint in bone] for bone in BONES]).T
 
 
-def bone_directions(motion: Motion, frames: int) -> NDArray[np.int8]:
+def bone_directions(motion: Motion, frames: int) -> BoneArray:
     """The directions of `BONES`, free of their moving mean, one row per step of `frames`: [steps, 20].
 
     In units of 1 / `BONE_SCALE`; both numbers of an unseen bone are `BONES_UNSEEN`. The motion is on an
@@ -33,6 +34,13 @@ def bone_directions(motion: Motion, frames: int) -> NDArray[np.int8]:
     scaled = np.clip(np.round(BONE_SCALE * moving), -127, 127)
     steps = len(scaled)
     return np.where(seen[:, :, None], scaled, BONES_UNSEEN).astype(np.int8).reshape(steps, 2 * len(BONES))
+
+
+def mirror_bones(bones: BoneArray) -> BoneArray:
+    """The same dancer in a looking glass: left and right change places, and so do the signs of x."""
+    pairs = bones.reshape(len(bones), len(BONES), 2)[:, _MIRROR]
+    turned = np.where(pairs[:, :, :1] == BONES_UNSEEN, pairs, pairs * np.array([-1, 1], np.int8))
+    return turned.reshape(bones.shape)
 
 
 def _per_step(body: Motion, frames: int) -> tuple[FloatArray, NDArray[np.bool_]]:

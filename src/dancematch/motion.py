@@ -133,13 +133,20 @@ def _seen_runs(seen: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def to_body15(motion: Motion) -> Motion:
-    """The same motion on the skeleton that everything is compared on, still in the world frame."""
+    """The same motion on the skeleton that everything is compared on, still in the world frame.
+
+    A joint that the motion's own skeleton lacks is unseen.
+    """
     if motion.skeleton.name == BODY15.name:
         return motion
     recipe = recipe_for(motion.skeleton)
-    sources = [[motion.skeleton.index(part) for part in recipe[joint]] for joint in BODY15.joints]
-    joints = np.stack([motion.joints[:, source].mean(axis=1) for source in sources], axis=1)
-    visibility = np.stack([motion.visibility[:, source].min(axis=1) for source in sources], axis=1)
+    joints = np.full((len(motion.joints), len(BODY15.joints), 3), np.nan, dtype=np.float32)
+    visibility = np.zeros(joints.shape[:2], dtype=np.float32)
+    for place, joint in enumerate(BODY15.joints):
+        source = [motion.skeleton.index(part) for part in recipe[joint]]
+        if source:
+            joints[:, place] = motion.joints[:, source].mean(axis=1)
+            visibility[:, place] = motion.visibility[:, source].min(axis=1)
     return Motion(joints, motion.fps, BODY15, visibility, start=motion.start)
 
 

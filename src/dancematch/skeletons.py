@@ -107,14 +107,18 @@ SKELETONS: Mapping[str, Skeleton] = {
 
 
 def recipe_for(skeleton: Skeleton) -> Recipe:
-    """How to make every joint of `body15` from `skeleton`'s joints.
+    """How to make the joints of `body15` from `skeleton`'s joints; none of them for a joint it lacks.
 
-    A layout that is not in the table (a BVH file's own) serves if it uses the names
-    of `body15` for hips, shoulders, limbs and head.
+    A layout that is not in the table (a BVH file's own) serves if it uses the names of
+    `body15`. It may lack legs, hands and head, but not shoulders, an elbow, and hips or pelvis.
     """
     special = RECIPES.get(skeleton.name, RECIPES["smpl24"])
     recipe = {joint: special.get(joint, (joint,)) for joint in BODY15.joints}
-    missing = sorted({part for parts in recipe.values() for part in parts} - set(skeleton.joints))
-    if missing:
+    there = set(skeleton.joints)
+    if not there.issuperset(recipe["pelvis"]) and "pelvis" in there:
+        recipe["pelvis"] = ("pelvis",)
+    lacking = {joint for joint, parts in recipe.items() if not there.issuperset(parts)}
+    if lacking & {"pelvis", "neck", *_SHOULDERS} or {"left_elbow", "right_elbow"} <= lacking:
+        missing = sorted({part for joint in lacking for part in recipe[joint]} - there)
         raise InputError(f"skeleton {skeleton.name!r} lacks {', '.join(missing)}, which body15 is made from")
-    return recipe
+    return {joint: () if joint in lacking else parts for joint, parts in recipe.items()}

@@ -95,6 +95,14 @@ class Span:
         return self.end - self.start
 
 
+@dataclass(frozen=True)
+class IgnoredTrack:
+    """Somebody or something that was followed through a clip but is no dancer."""
+
+    span: Span  # from the first to the last frame in which it was seen
+    reason: str  # in plain words, such as "2.2 s, head and shoulders only"
+
+
 @dataclass(frozen=True, eq=False)
 class Motion(_Rebuilt):
     """One dancer's joints over time, at an even frame rate."""

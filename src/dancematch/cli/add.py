@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dancematch.cli.logs import log_option
-from dancematch.cli.output import complain, emit_json, json_option, say, share_bar
+from dancematch.cli.output import complain, emit_json, ignored_line, json_option, say, share_bar
 from dancematch.pipeline.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def _look_everywhere(
 
 
 def _tell_of(added: "Added", state: str, as_json: bool) -> None:
+    from dancematch.pipeline.extract import describe_ignored
+
     facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}
     if added.error is not None:
         complain(added.path, added.error)
@@ -118,6 +120,10 @@ def _tell_of(added: "Added", state: str, as_json: bool) -> None:
         say(f"{added.path}: skipped, its very content is known as {added.dance_id}", **facts)
     elif not as_json:
         say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
+        for one in added.ignored:
+            say(f"  {ignored_line(one)}", **facts)
     if as_json:
         reason = str(added.error) if added.error else None
-        emit_json(facts | {"dancers": added.dancers, "seconds": added.seconds, "reason": reason})
+        ignored = [describe_ignored(one) for one in added.ignored]
+        counts = {"dancers": added.dancers, "seconds": added.seconds}
+        emit_json(facts | counts | {"ignored": ignored, "reason": reason})

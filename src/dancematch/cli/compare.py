@@ -101,7 +101,7 @@ def _performances(
     from dancematch.pipeline.readings import read_clip, readings_of
 
     if Path(what).exists():
-        return read_clip(what, tokeniser, on_progress=tell)
+        return list(read_clip(what, tokeniser, on_progress=tell).performances)
     if catalogue is None:
         raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
     with open_catalogue(catalogue, model=model, create=False) as known:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dancematch.evaluation.real_suite import QueryLine, RealResult
     from dancematch.evaluation.recognisers import Method
 
-METHODS = ("words", "dtw-angles")
+METHODS = ("words", "synchrony", "both", "dtw-angles")
 
 
 def evaluate_real(
@@ -44,17 +44,19 @@ def evaluate_real(
 
 
 def choose_methods(names: Sequence[str], models: Sequence[str]) -> "list[Method]":
-    """The methods by their names, all if none is named; `words` once per model if any is named."""
+    """The methods by their names, all if none is named; those with words once per model if any is named."""
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise click.UsageError(f"the suite real has no method {unknown[0]!r}; it has {', '.join(METHODS)}")
-    if models and names and "words" not in names:
-        raise click.UsageError(f"--model is for the method words; {names[0]} has none")
+    if models and set(names) == {"dtw-angles"}:
+        raise click.UsageError("--model is for words, synchrony and both; dtw-angles has none")
     from dancematch.evaluation.angle_warping import AngleMethod
-    from dancematch.evaluation.word_recogniser import WordMethod
+    from dancematch.evaluation.search_recogniser import SearchMethod
 
     made: Mapping[str, Callable[[], list[Method]]] = {
-        "words": lambda: [WordMethod(model) for model in models or (None,)],
+        "words": lambda: [SearchMethod("words", model) for model in models or (None,)],
+        "synchrony": lambda: [SearchMethod("synchrony", model) for model in models or (None,)],
+        "both": lambda: [SearchMethod("both", model) for model in models or (None,)],
         "dtw-angles": lambda: [AngleMethod()],
     }
     return [method for name in dict.fromkeys(names or METHODS) for method in made[name]()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dancematch.cli.output import complain, emit_json, json_option, say, share_bar
+from dancematch.cli.output import complain, emit_json, ignored_line, json_option, say, share_bar
 
 
 @click.command("extract")
@@ -37,7 +37,7 @@ def extract_command(
     Example:
       dancematch extract clips/*.mp4 -o skeletons
     """
-    from dancematch.pipeline.extract import extract
+    from dancematch.pipeline.extract import describe_ignored, extract
     from dancematch.pose.blazepose import BlazePose
     from dancematch.pose.comotion import CoMotion
 
@@ -58,10 +58,13 @@ def extract_command(
                         "output": str(target),
                         "dancers": len(outcome.motions),
                         "seconds": seconds,
+                        "ignored": [describe_ignored(one) for one in outcome.ignored],
                     }
                 )
             else:
                 say(f"{outcome.path} -> {target}: {len(outcome.motions)} dancer(s)")
+                for one in outcome.ignored:
+                    say(f"  {ignored_line(one)}")
     if failed:
         say(f"{failed} of the videos gave nothing")
         sys.exit(1)

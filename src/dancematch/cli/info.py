@@ -1,19 +1,31 @@
-"""dancematch info: what is this file?"""
+"""dancematch info: what is this file, and who dances in it?"""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.output import emit_json, json_option
+from dancematch.cli.output import emit_json, ignored_line, json_option, share_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dancematch.types import IgnoredTrack, Motion
+
+Facts = dict[str, Any]
 
 
 @click.command("info")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--fps", type=float, help="Frame rate, for formats that do not carry one.")
+@click.option(
+    "--quick", is_flag=True, help="Do not look for dancers in a video: that takes as long as a search."
+)
 @json_option
-def info_command(file: Path, fps: float | None, as_json: bool) -> None:
+def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> None:
     """Explain FILE: a video, or motion in any format that is read.
+
+    Lists the dancers and what was followed but is no dancer, with the reason.
 
     \b
     Example:
@@ -21,46 +33,64 @@ def info_command(file: Path, fps: float | None, as_json: bool) -> None:
       dancematch info walk.bvh
     """
     from dancematch import formats
+    from dancematch.pipeline.extract import describe_ignored
 
-    facts = _motion_facts(file, fps) if formats.is_motion_file(file) else _video_facts(file)
+    is_motion = formats.is_motion_file(file)
+    facts, motions, ignored = _read_motion_file(file, fps) if is_motion else _read_video(file, quick=quick)
+    dancers = None if motions is None else [_describe_dancer(*one) for one in motions.items()]
     if as_json:
-        emit_json(facts)
+        emit_json(facts | {"dancers": dancers, "ignored": [describe_ignored(one) for one in ignored]})
         return
     for name, value in facts.items():
-        if name != "dancers":
-            click.echo(f"{name}: {value}")
-    for number, dancer in enumerate(facts.get("dancers", []), start=1):
+        click.echo(f"{name}: {value}")
+    for dancer in dancers or ():
+        number = dancer.pop("dancer")
         click.echo(f"dancer {number}: " + ", ".join(f"{name} {value}" for name, value in dancer.items()))
+    if dancers == []:
+        click.echo("dancers: none")
+    for one in ignored:
+        click.echo(ignored_line(one))
 
 
-def _motion_facts(file: Path, fps: float | None) -> dict[str, Any]:
-    from dancematch import formats
-
-    found = formats.describe(file, fps=fps)
+def _describe_dancer(number: int, motion: "Motion") -> Facts:
     return {
-        "file": str(file),
-        "format": found.format,
-        "meaning": found.explanation,
-        "skeleton": found.skeleton,
-        "dancers": [
-            {
-                "start": round(motion.start, 3),
-                "seconds": round(motion.seconds, 3),
-                "fps": motion.fps,
-                "frames": len(motion.joints),
-                "joints": len(motion.skeleton.joints),
-                "seen": round(float((motion.visibility > 0).mean()), 3),
-            }
-            for motion in found.motions
-        ],
+        "dancer": number,
+        "start": round(motion.start, 3),
+        "seconds": round(motion.seconds, 3),
+        "fps": round(motion.fps, 3),
+        "frames": len(motion.joints),
+        "joints": len(motion.skeleton.joints),
+        "seen": round(float((motion.visibility > 0).mean()), 3),
     }
 
 
-def _video_facts(file: Path) -> dict[str, Any]:
+def _read_motion_file(
+    file: Path, fps: float | None
+) -> "tuple[Facts, Mapping[int, Motion] | None, Sequence[IgnoredTrack]]":
+    from dancematch import formats
+    from dancematch.pose.selection import select_motions
+
+    found = formats.describe(file, fps=fps)
+    facts = {"format": found.format, "meaning": found.explanation, "skeleton": found.skeleton}
+    dancing, ignored = select_motions(found.motions)
+    return {"file": str(file), **facts}, dancing, ignored
+
+
+def _read_video(
+    file: Path, *, quick: bool
+) -> "tuple[Facts, Mapping[int, Motion] | None, Sequence[IgnoredTrack]]":
+    """What the container says and, unless `quick`, who is in the pictures; dancers are None if not asked."""
     import dataclasses
 
+    from dancematch.pose import default_estimator
+    from dancematch.pose.selection import select_dancers
     from dancematch.pose.video import probe
 
     facts = dataclasses.asdict(probe(file))
     rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in facts.items()}
-    return {"file": str(file), "format": "video", **rounded}
+    facts = {"file": str(file), "format": "video", **rounded}
+    if quick:
+        return facts, None, ()
+    with share_bar("looking") as tell:
+        found = select_dancers(default_estimator().tracks(file, on_frame=tell))
+    return facts, {track.dancer: track.motion() for track in found.dancers}, found.ignored

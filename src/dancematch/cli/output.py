@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from dancematch.cli import logs
 from dancematch.errors import InputError
+from dancematch.types import IgnoredTrack
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,12 @@ def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(path: Path, error: Exception | None) -> None:
     """Say what is wrong with a file, naming it once."""
     say(str(error) if str(path) in str(error) else f"{path}: {error}", file=str(path), state="failed")
+
+
+def ignored_line(ignored: IgnoredTrack) -> str:
+    """What was followed in a clip but is no dancer, as every verb says it."""
+    span = ignored.span
+    return f"ignored: {span.start:.1f} to {span.end:.1f} s: {ignored.reason}"
 
 
 def require_free(path: Path, force: bool) -> None:

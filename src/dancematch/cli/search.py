@@ -10,19 +10,31 @@ from typing import TYPE_CHECKING
 import click
 
 from dancematch.cli.dances import require_known
-from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.cli.output import (
+    emit_json,
+    emit_table,
+    ignored_line,
+    json_option,
+    require_free,
+    say,
+    share_bar,
+)
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 from dancematch.index.verdict import MAX_EVALUE
+from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
 
 if TYPE_CHECKING:
-    from dancematch.index.engine import Engine, Query
+    from dancematch.index.engine import Engine
     from dancematch.index.explain import Evidence, Explanation
     from dancematch.index.periodicity import Period
+    from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
+    from dancematch.pipeline.readings import ClipReading
     from dancematch.types import Match, Passage, Span
 
 NO_MATCH = 3
+NEAREST = 3  # dances that are named when none is a match
 
 
 @click.command("search")
@@ -31,7 +43,7 @@ NO_MATCH = 3
 @click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
 @click.option(
     "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="A match that chance gives more often than this is no match.",
+    help="A dance that a search gives by accident more often than this is no match, only a possible one.",
 )  # fmt: skip
 @click.option("--label", help="Only dances with this label.")
 @click.option("--bank", help="Only dances of this collection.")
@@ -79,17 +91,19 @@ def search_command(
 ) -> None:
     """Say which dance of CATALOGUE the CLIP (a video, motion file or file of words) is.
 
-    Exits with 0 if there is one and with 3 if the clip is none of them; a label or bank that no
-    dance has is an error. A file of words is what 'dancematch fingerprint' writes.
+    One verdict per dancer: match, possible match or no match. Exits with 0 if any is a match or a
+    possible one and with 3 if none is; a label or bank that no dance has is an error. A file of
+    words is what 'dancematch fingerprint' writes.
 
     \b
     Example:
       dancematch search dances.db phone.mp4
-      dancematch search dances.db phone.mp4 --json | head -n 1
+      dancematch search dances.db phone.mp4 --json
       dancematch search dances.db phone.mp4 --bank studio --explain
       dancematch search dances.db phone.mp4 --plot why.png
     """
-    from dancematch.pipeline.catalogue import open_catalogue, sure_ones
+    from dancematch.pipeline.answer import search_dancers
+    from dancematch.pipeline.catalogue import open_catalogue
 
     if math.isnan(max_evalue):
         raise click.UsageError("--max-evalue must be a number, got nan")
@@ -100,29 +114,32 @@ def search_command(
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
         require_known(known, label, bank)
-        queries = _queries(clip, known, tell)
+        read = _read(clip, known, tell)
         with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
-            nearest = search(queries, limit=limit, settings=settings, only=only)
-            found = sure_ones(nearest, max_evalue)
-            wanted = found and (explain or plot is not None)
-            engine = engine_of(found[0].dance_id) if wanted else None
-        why, evidence = _explained(engine, queries, found[0], settings) if engine else (None, None)
-    _tell(found, why if explain else None, as_json)
-    if not found:
-        _tell_of_none(nearest, clip, catalogue, only, quiet=as_json)
+            answer = search_dancers(
+                search, read, limit=limit, max_evalue=max_evalue, only=only, settings=settings
+            )
+            first = answer.matches[0] if answer.matches else None
+            wanted = first is not None and (explain or plot is not None)
+            engine = engine_of(first.dance_id) if first is not None and wanted else None
+        why, evidence = _explained(engine, read, first, settings) if engine and first else (None, None)
+    _tell(answer, why if explain else None, clip, as_json)
+    if answer.verdict == "no match":
+        if not answer.candidates:
+            _tell_of_nothing(clip, catalogue, only)
         sys.exit(NO_MATCH)
-    if plot is not None and evidence is not None:
-        _draw(plot, found[0], evidence, clip.name, force)
+    if plot is not None and evidence is not None and first is not None:
+        _draw(plot, first, evidence, clip.name, force)
 
 
-def _queries(clip: Path, known: "Catalogue", tell: "Progress") -> "list[Query]":
-    """All ways to read the clip."""
+def _read(clip: Path, known: "Catalogue", tell: "Progress") -> "ClipReading":
+    """The dancers of the clip."""
     from dancematch.pipeline.readings import holds_words
 
-    seen = known.readings(clip, tell)
+    read = known.read_clip(clip, tell)
     if holds_words(clip):
         say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
-    return [query for one in seen for query in one.queries()]
+    return read
 
 
 @contextmanager
@@ -141,12 +158,12 @@ def _searcher(
 
 
 def _explained(
-    engine: "Engine", queries: "list[Query]", match: "Match", settings: Settings
+    engine: "Engine", read: "ClipReading", match: "Match", settings: Settings
 ) -> "tuple[Explanation, Evidence]":
     from dancematch.index.explain import explain
 
-    read = next(q for q in queries if (q.dancer, q.mirrored) == (match.dancer, match.mirrored))
-    return explain(engine, read, match, settings)
+    own = next(one for one in read.performances if one.dancer == match.dancer)
+    return explain(engine, own.queries()[int(match.mirrored)], match, settings)
 
 
 def _draw(path: Path, match: "Match", evidence: "Evidence", clip: str, force: bool) -> None:
@@ -162,7 +179,7 @@ def _settings(weights: str, shortlist: str | None) -> Settings:
 
     from dancematch.index.weights import read_weights
 
-    chosen = SETTINGS.get(weights) or replace(DEFAULT, weights=read_weights(weights))
+    chosen = SETTINGS.get(weights) or replace(DEFAULT, weights=read_weights(weights), ranked_by="score")
     return replace(chosen, shortlist=shortlist) if shortlist else chosen  # type: ignore[arg-type]
 
 
@@ -174,30 +191,37 @@ def _require_drawable(path: Path, force: bool) -> None:
     require_drawable(path)
 
 
-def _tell(found: "list[Match]", why: "Explanation | None", as_json: bool) -> None:
+def _tell(answer: "Answer", why: "Explanation | None", clip: Path, as_json: bool) -> None:
+    """One object, or one section per dancer: the verdict in a sentence, then the likeliest dances."""
     if as_json:
         import dataclasses
 
-        for number, match in enumerate(found):
-            described = dataclasses.asdict(match)
-            if why is not None and number == 0:
-                described["explanation"] = dataclasses.asdict(why)
-            emit_json(described)
-    elif found:
-        print_matches(found)
-        if why is not None:
-            print_explanation(found[0], why)
-
-
-def _tell_of_none(nearest: "list[Match]", clip: Path, catalogue: str, only: Only, *, quiet: bool) -> None:
-    if nearest and quiet:
+        described = {"clip": clip.name, **answer.described()}
+        emit_json(described | ({"explanation": dataclasses.asdict(why)} if why is not None else {}))
         return
-    if nearest:
-        say(f"no match: {clip} is none of the dances in {catalogue}")
-        say("the nearest, none of them near enough:")
-        for match in nearest[:3]:
-            say(f"  {match.score:.2f}  {match.dance_id}  (E = {match.evalue:.2g})")
-    elif only == Only():
+    for one in answer.dancers:
+        if len(answer.dancers) > 1:
+            click.echo(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
+        _print_dancer(one)
+    if why is not None:
+        print_explanation(answer.matches[0], why)
+        for ignored in answer.ignored:
+            click.echo(ignored_line(ignored))
+
+
+def _print_dancer(one: "DancerAnswer") -> None:
+    if not one.candidates:
+        return
+    click.echo(verdict_sentence(one.candidates[0]))
+    if one.verdict == "no match":
+        click.echo("The nearest dances, none of them near enough:")
+        print_matches(list(one.candidates[:NEAREST]))
+    else:
+        print_matches(list(one.candidates))
+
+
+def _tell_of_nothing(clip: Path, catalogue: str, only: Only) -> None:
+    if only == Only():
         say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:
         say(f"no match: {catalogue} has no dance of that label, bank and kind; 'dancematch list' names all")
@@ -206,17 +230,16 @@ def _tell_of_none(nearest: "list[Match]", clip: Path, catalogue: str, only: Only
 def print_matches(matches: "list[Match]") -> None:
     """Show matches as a table."""
     emit_table(
-        ["score", "dance", "where in the dance", "tempo", "mirrored", "body", "dancer", "by chance"],
+        ["verdict", "dance", "where in the dance", "tempo", "mirrored", "body", "by accident"],
         [
             [
-                f"{match.score:.2f}",
+                match.verdict,
                 match.dance_id,
                 f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
                 f"x{match.tempo:.2f}",
                 "yes" if match.mirrored else "no",
                 _body(match),
-                str(match.dancer),
-                f"{match.evalue:.1g}",
+                accident_cell(match.evalue),
             ]
             for match in matches
         ],

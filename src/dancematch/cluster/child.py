@@ -3,7 +3,8 @@
     python -m dancematch.cluster.child '{"model": ..., "model_id": ..., "limits": {...}}'
 
 It is asked on stdin, a JSON object a line: `{"source": PATH, "target": FOLDER}`; and answers on stdout with
-`{"done": true}` or `{"error": "VideoError", "message": "..."}`. Skeletons and words are then in the folder.
+`{"done": true}` or `{"error": "VideoError", "message": "..."}`. Skeletons, words and ignored tracks are
+then in the folder.
 """
 
 import json
@@ -19,14 +20,15 @@ from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_model
-from dancematch.pipeline.extract import end_with_parent, motions_of
+from dancematch.pipeline.extract import end_with_parent, observe, write_ignored
 from dancematch.pipeline.limits import WorkLimits, limit_self
 from dancematch.pipeline.words import words_in
+from dancematch.pose.selection import select_motions
 
 if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
 
-MOTIONS, WORDS = "motions.npz", "words.npz"
+MOTIONS, WORDS, IGNORED = "motions.npz", "words.npz", "ignored.json"
 COMMAND = (sys.executable, "-m", "dancematch.cluster.child")
 
 MakeEstimator = Callable[[WorkLimits], "PoseEstimator"]
@@ -74,9 +76,10 @@ class _Looker:
         tokeniser = self._model()
         if self._estimator is None and not formats.is_motion_file(source):
             self._estimator = self._make_estimator(self._limits)
-        motions = motions_of(source, estimator=self._estimator)
-        made = words_in(tokeniser, motions, source)
-        npz.write(target / MOTIONS, [motions[dancer - 1] for dancer in made], overwrite=True)
+        seen = observe(source, estimator=self._estimator)
+        made = words_in(tokeniser, seen.motions, source)
+        npz.write(target / MOTIONS, [seen.motions[dancer - 1] for dancer in made], overwrite=True)
+        write_ignored(target / IGNORED, seen.ignored + select_motions(seen.motions)[1])
         words_files.write(target / WORDS, list(made.values()), overwrite=True)
 
     def _model(self) -> Tokeniser:

@@ -52,7 +52,7 @@ class Ingest:
             if on_progress is not None:
                 on_progress(done / max(1, len(contents)))
             wrong = named_anew(looked.error, path.absolute(), path)  # as whoever gave it names it
-            yield Outcome(path, looked.motions, wrong, looked.words)
+            yield Outcome(path, looked.motions, wrong, looked.words, looked.ignored)
 
 
 @dataclass

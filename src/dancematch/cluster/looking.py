@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from dancematch import errors
-from dancematch.cluster.child import COMMAND, MOTIONS, WORDS
+from dancematch.cluster.child import COMMAND, IGNORED, MOTIONS, WORDS
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
-from dancematch.pipeline.extract import named_anew
+from dancematch.pipeline.extract import named_anew, read_ignored
 from dancematch.pipeline.limits import Limit, WorkLimits
-from dancematch.types import Fingerprint, Motion
+from dancematch.types import Fingerprint, IgnoredTrack, Motion
 
 _ENDING_SECONDS = 5.0
 
@@ -46,6 +46,7 @@ class Looked:
 
     motions: tuple[Motion, ...] = ()
     words: tuple[Fingerprint, ...] = ()
+    ignored: tuple[IgnoredTrack, ...] = ()
     error: DanceMatchError | None = None
     poisonous: bool = False  # the process that looked at it died or had to be ended
     limit: Limit | None = None  # that it went beyond, or may have
@@ -73,7 +74,8 @@ def look(clip: Clip, way: Way, content: bytes | None = None) -> Looked:
             return Looked(error=_poison(reason), poisonous=True, limit="memory_bytes")
         if "error" in answer:
             return Looked(error=named_anew(_error(answer), path, Path(clip.path)))
-        return Looked(tuple(npz.read(folder / MOTIONS)), tuple(words_files.read(folder / WORDS)))
+        motions, words = npz.read(folder / MOTIONS), words_files.read(folder / WORDS)
+        return Looked(tuple(motions), tuple(words), read_ignored(folder / IGNORED))
 
 
 def _is_seen(path: Path, size: int) -> bool:

@@ -5,20 +5,30 @@ its content. Everything that can be wrong with a file is a `FormatError` or `Inp
 names it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from dancematch.errors import FormatError, InputError
 from dancematch.types import Motion
 
-__all__ = ["SUFFIXES", "Description", "describe", "is_motion_file", "read", "write"]
+__all__ = ["SUFFIXES", "Description", "describe", "holds_motion", "is_motion_file", "read", "write"]
 
-SUFFIXES = (".npz", ".bvh", ".pkl", ".json", ".pt")
+# The formats by suffix, each a module of this room. Where a suffix has several, the content decides.
+_FORMATS: Mapping[str, tuple[str, ...]] = {
+    ".npz": ("npz", "smpl"),
+    ".bvh": ("bvh",),
+    ".pkl": ("aist",),
+    ".json": ("openpose", "coco", "posenet", "mediapipe", "practice_track"),
+    ".csv": ("mediapipe_csv", "movenet_csv"),
+    ".pt": ("comotion",),
+}
+
+SUFFIXES = tuple(_FORMATS)
 """The suffixes that are read; a folder of OpenPose frames is read as well."""
 
 
@@ -29,6 +39,10 @@ class _Format(Protocol):
     EXPLANATION: str
 
     def read(self, path: Path, fps: float | None = None) -> list[Motion]: ...
+
+    def recognises(self, content: Any) -> bool:
+        """Whether a JSON content, or a table's columns, is of the format; not asked of the others."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ def describe(path: str | Path, *, fps: float | None = None) -> Description:
     except InputError as error:
         named = str(path) in str(error)
         raise (error if named else FormatError(f"{path}: {error}")) from None
-    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError):
         raise FormatError(f"{path} is not a readable file of {format_.LABEL}: it may be damaged") from None
     return Description(format_.LABEL, format_.EXPLANATION, motions[0].skeleton.name, tuple(motions))
 
@@ -98,20 +112,53 @@ def is_motion_file(path: str | Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
+def holds_motion(path: str | Path) -> bool:
+    """Whether `path`, met in a folder, is to be read: a table (.csv) only if its columns are joints.
+
+    Labels and indexes lie beside clips as tables too; one that is named is read, or refused with the reason.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".csv" or path.is_dir():
+        return is_motion_file(path)
+    from dancematch.formats.table import read_columns
+
+    return read_columns(path) is not None
+
+
 def _format_of(path: Path) -> _Format:
-    simple = {".bvh": "bvh", ".pkl": "aist", ".pt": "comotion"}
     suffix = path.suffix.lower()
     if path.is_dir():
-        name = "openpose"
-    elif suffix in simple:
-        name = simple[suffix]
-    elif suffix == ".npz":
-        name = _npz_format(path)
-    elif suffix == ".json":
-        name = _json_format(path)
-    else:
+        return _module("openpose")
+    if suffix not in _FORMATS:
         raise FormatError(f"{path} is not a motion file: {', '.join(SUFFIXES)} are read")
+    if suffix == ".npz":
+        return _module(_npz_format(path))
+    candidates = [_module(name) for name in _FORMATS[suffix]]
+    return candidates[0] if len(candidates) == 1 else _choose_format(path, candidates)
+
+
+def _module(name: str) -> _Format:
     return cast(_Format, import_module(f"dancematch.formats.{name}"))
+
+
+def _choose_format(path: Path, candidates: Sequence[_Format]) -> _Format:
+    """Return the one candidate that the content of a JSON or CSV file fits."""
+    from dancematch.formats.files import read_bytes, read_json
+    from dancematch.formats.table import read_columns
+
+    is_table = path.suffix.lower() == ".csv"
+    if is_table:
+        read_bytes(path)  # absent, empty or a folder is said so
+    content = read_columns(path) if is_table else read_json(path)
+    fitting = [format_ for format_ in candidates if format_.recognises(content)]
+    if len(fitting) == 1:
+        return fitting[0]
+    kind = "a CSV table" if is_table else "JSON"
+    if fitting:
+        labels = " and of ".join(format_.LABEL for format_ in fitting)
+        raise FormatError(f"{path} is {kind} that has the shape of {labels}: leave only one of them in it")
+    labels = ", ".join(format_.LABEL for format_ in candidates)
+    raise FormatError(f"{path} is {kind}, but of none of these: {labels}")
 
 
 def _npz_format(path: Path) -> str:
@@ -128,19 +175,3 @@ def _npz_format(path: Path) -> str:
     if is_poses(archive):
         return "smpl"
     raise FormatError(f"{path} holds neither our motions nor SMPL poses, but {sorted(archive.names)[:5]}")
-
-
-def _json_format(path: Path) -> str:
-    from dancematch.formats.coco import is_coco
-    from dancematch.formats.files import read_json
-    from dancematch.formats.mediapipe import frames_of
-    from dancematch.formats.openpose import is_openpose
-
-    content = read_json(path)
-    if is_openpose(content):
-        return "openpose"
-    if is_coco(content):
-        return "coco"
-    if frames_of(content):
-        return "mediapipe"
-    raise FormatError(f"{path} is JSON, but neither of OpenPose, COCO keypoints nor MediaPipe landmarks")

@@ -4,7 +4,7 @@ Three things a BVH file does not say are inferred. Unit: the one of metres, CMU'
 inches, centimetres and millimetres that makes the body between 1.1 and 2.3 m tall, otherwise the
 scale that makes it 1.7 m. Up: y, unless the body stands along z in the mean. A first frame
 that is a calibration pose (arms out or nothing turned, and a leap away from the second frame)
-is dropped, and the motion starts one frame later.
+is dropped, and the motion starts one frame later. A body that lacks legs is measured by what it has.
 
 Position channels replace a joint's offset, as in every common reader; where a joint below the
 root has them all zero they are taken as unused. Several ROOTs are several dancers.
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.bvh_names import known_layout, named_skeleton
 from dancematch.formats.files import agreed_rate, as_coordinates, as_rate, read_bytes
+from dancematch.formats.joint_names import has_upper_body
 from dancematch.formats.kinematics import Z_UP_TO_Y_UP, euler_matrices, forward
 from dancematch.types import Motion, Skeleton
 
@@ -31,7 +32,10 @@ Array = NDArray[np.float64]
 _UNITS = (1.0, 0.0254 / 0.45, 0.0254, 0.01, 0.001)  # metres each; 0.0564 is what CMU's files use
 _SHORTEST, _TALLEST = 1.1, 2.3
 _HEIGHT = 1.7
-_LEG_AND_TORSO = 0.78  # of the height: hip to knee to ankle, and mid-hip to mid-shoulder
+# Shares of the height. Arms are measured only where a leg is missing.
+_TORSO = 0.29  # mid-hip to mid-shoulder
+_LEG_BONES = (("hip", "knee", 0.245), ("knee", "ankle", 0.245))
+_ARM_BONES = (("shoulder", "elbow", 0.165), ("elbow", "wrist", 0.145))
 _CHANNELS = {f"{axis}{kind}" for axis in "XYZ" for kind in ("position", "rotation", "scale")}
 _MAX_JOINTS = 5000
 _MOTION = re.compile(r"^[ \t]*MOTION[ \t]*$", re.MULTILINE)
@@ -154,6 +158,7 @@ def _motion(joints: list[_Joint], base: int, values: Array, rate: float) -> Moti
     """One dancer: the joints of one root, which stand at `base` in the file."""
     parents = [max(joint.parent - base, -1) for joint in joints]
     skeleton = named_skeleton([joint.name for joint in joints], parents)
+    _require_upper_body(skeleton)
     offsets = np.stack([_places(joint, values) for joint in joints], axis=1)
     turns = np.stack([_turns(joint, values) for joint in joints], axis=1)
     joints_over_time = forward(parents, offsets, turns)
@@ -187,10 +192,28 @@ def _turns(joint: _Joint, values: Array) -> Array:
 
 
 def _pair(skeleton: Skeleton, part: str) -> list[int]:
+    """Return the places of both sides of a body part; none where the file lacks one."""
     names = (f"left_{part}", f"right_{part}")
-    if not set(names) <= set(skeleton.joints):
-        raise InputError(f"no joint of the BVH file was recognised as the {part}: {skeleton.joints[:30]}")
-    return [skeleton.joints.index(name) for name in names]
+    return [skeleton.joints.index(name) for name in names] if set(names) <= set(skeleton.joints) else []
+
+
+def _find_middle(places: Array, skeleton: Skeleton) -> Array:
+    """Return the mid-hip [frames, 3], or the pelvis where the file has no hips."""
+    pair = _pair(skeleton, "hip") or [skeleton.joints.index("pelvis")]
+    middle: Array = places[:, pair].mean(axis=1)
+    return middle
+
+
+def _require_upper_body(skeleton: Skeleton) -> None:
+    found = set(skeleton.joints)
+    parts = {
+        "shoulders": has_upper_body(found | {"left_elbow"}),
+        "elbow": has_upper_body(found | {"left_shoulder", "right_shoulder"}),
+        "hips": bool(_pair(skeleton, "hip")) or "pelvis" in found,
+    }
+    missing = next((part for part, there in parts.items() if not there), None)
+    if missing is not None:
+        raise InputError(f"no joint of the BVH file was recognised as the {missing}: {skeleton.joints[:30]}")
 
 
 def _length(bones: Array) -> float:
@@ -200,10 +223,16 @@ def _length(bones: Array) -> float:
 def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
     """Return the unit that makes the body as tall as people are."""
     some = places[:: max(1, len(places) // 200)]
-    parts = ("shoulder", "hip", "knee", "ankle")
-    shoulder, hip, knee, ankle = (some[:, _pair(skeleton, part)] for part in parts)
-    torso = _length(shoulder.mean(axis=1) - hip.mean(axis=1))
-    height = (_length(hip - knee) + _length(knee - ankle) + torso) / _LEG_AND_TORSO
+    legs = [bone for bone in _LEG_BONES if _pair(skeleton, bone[0]) and _pair(skeleton, bone[1])]
+    arms = [bone for bone in _ARM_BONES if _pair(skeleton, bone[0]) and _pair(skeleton, bone[1])]
+    shares, lengths = (
+        [_TORSO],
+        [_length(some[:, _pair(skeleton, "shoulder")].mean(axis=1) - _find_middle(some, skeleton))],
+    )
+    for start, end, share in legs if len(legs) == len(_LEG_BONES) else legs + arms:
+        shares.append(share)
+        lengths.append(_length(some[:, _pair(skeleton, start)] - some[:, _pair(skeleton, end)]))
+    height = sum(lengths) / sum(shares)
     if height < 1e-6:
         raise InputError("all joints of the BVH file lie in one place")
     fitting = [unit for unit in _UNITS if _SHORTEST < height * unit < _TALLEST]
@@ -212,8 +241,9 @@ def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
 
 def _upright(places: Array, skeleton: Skeleton) -> Array:
     """Turn a body that stands along z so that it stands along y."""
-    ankles, shoulders = (places[:, _pair(skeleton, part)].mean(axis=(0, 1)) for part in ("ankle", "shoulder"))
-    body = shoulders - ankles
+    ankles = _pair(skeleton, "ankle")
+    low = places[:, ankles].mean(axis=(0, 1)) if ankles else _find_middle(places, skeleton).mean(axis=0)
+    body = places[:, _pair(skeleton, "shoulder")].mean(axis=(0, 1)) - low
     along = body / max(float(np.linalg.norm(body)), 1e-9)
     return places @ Z_UP_TO_Y_UP.T if along[2] > 0.9 and abs(along[1]) < 0.3 else places
 

@@ -26,7 +26,7 @@ _LIMBS = {
     "wrist": "wrist hand",
     "hip": "upleg upperleg thigh thighbend femur hip",
     "knee": "lowleg lowerleg loleg shin calf knee tibia leg",
-    "ankle": "ankle foot",
+    "ankle": "ankle footankle foot",
 }
 _MIDLINE = {"pelvis": "pelvis hips hip root", "neck": "neck lowerneck neckbase", "head": "head skull"}
 _PARTS = frozenset(" ".join([*_LIMBS.values(), *_MIDLINE.values()]).split())

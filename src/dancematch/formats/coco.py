@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
 from dancematch.formats.planar import Track, link, to_motions
 from dancematch.skeletons import COCO17
@@ -24,7 +25,7 @@ EXPLANATION = "flat, scaled so that the torso is 0.5 m; 30 frames a second unles
 _PERSON = ("track_id", "idx")
 
 
-def is_coco(content: Any) -> bool:
+def recognises(content: Any) -> bool:
     """Whether a JSON content has the shape of annotations or of results."""
     if isinstance(content, dict):
         return "annotations" in content
@@ -37,7 +38,7 @@ def _is_result(entry: Any) -> bool:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Everybody in the pictures, which are taken as the frames of one clip in order."""
-    rate = fps or 30.0
+    rate = fps or DEFAULT_RATE
     content = read_json(path)
     annotated = isinstance(content, dict)
     entries = content.get("annotations") if annotated else content
@@ -48,7 +49,7 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
         raise InputError("no annotation has an image_id and keypoints")
     numbers = _frame_numbers([_key(p["image_id"]) for p in people], content if annotated else {})
     placed = [(numbers[_key(p["image_id"])], p, _points(p["keypoints"], annotated)) for p in people]
-    return to_motions(_tracks(placed, rate), COCO17, rate)
+    return to_motions(_tracks(placed, rate), COCO17, Clock(rate))
 
 
 def _key(image_id: Any) -> int | str:

@@ -20,6 +20,7 @@ MAX_BYTES = 2 << 30
 """No motion file is larger: hours of a crowd fit. More is a mistake or an attack."""
 
 _MAX_FRAMES = 1_000_000  # nine hours at 30 a second
+_MAX_PEOPLE = 500  # in one frame; pose estimators find far fewer
 _FARTHEST = 1e6  # metres; anything farther is a damaged number, and would overflow float32 in later sums
 
 
@@ -83,6 +84,18 @@ def require_plausible_frames(frames: int, shown: int) -> None:
     """Refuse gaps that cannot be: memory is needed for `frames`, but only `shown` are in the file."""
     if frames > min(_MAX_FRAMES, 100 * shown + 1000):
         raise InputError(f"the frame numbers or times span {frames} frames, but only {shown} are there")
+
+
+def require_readable_frames(frames: int) -> None:
+    """Refuse more frames than any clip has, before memory is taken for them."""
+    if frames > _MAX_FRAMES:
+        raise InputError(f"there are {frames} frames; more than {_MAX_FRAMES} are not read")
+
+
+def require_plausible_people(most: int) -> None:
+    """Refuse more people in one frame than any picture shows, before they are compared with each other."""
+    if most > _MAX_PEOPLE:
+        raise InputError(f"a frame shows {most} people; more than {_MAX_PEOPLE} are not read")
 
 
 def as_rate(value: Any) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
+from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
 from dancematch.formats.planar import link, to_motions
 from dancematch.skeletons import OPENPOSE25
@@ -28,11 +29,26 @@ _LAYOUTS = {25: list(range(25)), 18: [OPENPOSE25.index(joint) for joint in _COCO
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder holds OpenPose frames."""
-    return path.is_dir() and any(path.glob("*_keypoints.json"))
+    """Whether a folder holds OpenPose frames: other tools call a whole clip `dance_1_keypoints.json`."""
+    if not path.is_dir():
+        return False
+    files = sorted(file for file in path.glob("*_keypoints.json") if file.is_file())
+    named = ((found[1], file) for file in files if (found := _FRAME_FILE.fullmatch(file.name)))
+    first_frames: dict[str, Path] = {}
+    for name, file in named:
+        first_frames.setdefault(name, file)
+    return any(map(_may_be_frame, first_frames.values()))
 
 
-def is_openpose(content: Any) -> bool:
+def _may_be_frame(file: Path) -> bool:
+    """Whether a file is a frame of OpenPose, perhaps a damaged one."""
+    try:
+        return recognises(read_json(file))
+    except InputError:
+        return True
+
+
+def recognises(content: Any) -> bool:
     """Whether a JSON content is a frame of OpenPose, or a list of frames."""
     first = content[0] if isinstance(content, list) and content else content
     return isinstance(first, dict) and "people" in first
@@ -40,9 +56,9 @@ def is_openpose(content: Any) -> bool:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Everybody in the sequence that `path` (its folder, or any one file of it) belongs to."""
-    rate = fps or 30.0
+    rate = fps or DEFAULT_RATE
     frames = [_people(frame) for frame in _frames(path)]
-    return to_motions(link(frames, OPENPOSE25, rate), OPENPOSE25, rate)
+    return to_motions(link(frames, OPENPOSE25, rate), OPENPOSE25, Clock(rate))
 
 
 def _frames(path: Path) -> list[Any]:

@@ -2,7 +2,8 @@
 
 A flat picture has no metres. The torso (mid-shoulder to mid-hip) is taken to be half a
 metre in the median frame, y is turned up, and depth is zero: enough to compare the movement
-as the camera saw it, and no more.
+as the camera saw it, and no more. A person of whom no frame shows both shoulders has no
+measure and is left out.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.files import as_coordinates
+from dancematch.formats.clock import Clock
+from dancematch.formats.files import as_coordinates, require_plausible_frames, require_plausible_people
 from dancematch.types import Motion, Skeleton
 
 Array = NDArray[np.float64]
@@ -21,6 +23,9 @@ TORSO = 0.5
 _SHOULDERS = 0.36  # metres; the measure where no frame shows shoulders and hips together
 _GAP_SECONDS = 0.5  # a person unseen for longer comes back as another one
 _REACH = 1.0  # torsos that a centre may move between two frames and still be the same person
+_SHAPES = (9 / 16, 1.0, 16 / 9)  # width over height of the usual pictures
+_SHOULDERS_TO_TORSO = 0.65  # across the picture, in frames that show the dancer from the front
+_WITHIN_PICTURE = 2.0  # fractions of the picture are below, pixels above; a joint may lie outside
 
 
 @dataclass
@@ -43,6 +48,7 @@ def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> l
     """
     tracks: list[Track] = []
     live: list[Track] = []
+    require_plausible_people(max(map(len, frames), default=0))
     for number, people in enumerate(frames):
         live = [track for track in live if number - track.last <= max(1, _GAP_SECONDS * fps)]
         seen = [person for person in people if np.isfinite(person[:, 0]).any()]
@@ -90,27 +96,36 @@ def _places(skeleton: Skeleton, *parts: str) -> list[int]:
     return [skeleton.index(f"{side}_{part}") for part in parts for side in ("left", "right")]
 
 
-def to_motions(tracks: Sequence[Track], skeleton: Skeleton, fps: float) -> list[Motion]:
-    """Each track as a motion in metres, whoever is seen in most frames first."""
+def to_motions(tracks: Sequence[Track], skeleton: Skeleton, clock: Clock) -> list[Motion]:
+    """Each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
         raise InputError("nobody is seen in any frame")
     ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
-    return [_to_motion(track, skeleton, fps) for track in ordered]
+    motions = [motion for track in ordered if (motion := _to_motion(track, skeleton, clock)) is not None]
+    if not motions:
+        raise InputError("no frame shows both shoulders of a dancer, so there is no measure of size")
+    return motions
 
 
-def _to_motion(track: Track, skeleton: Skeleton, fps: float) -> Motion:
+def _to_motion(track: Track, skeleton: Skeleton, clock: Clock) -> Motion | None:
+    """Return the track in metres, or None where it has no measure."""
     first, last = min(track.frames), track.last
+    require_plausible_frames(last - first + 1, len(track.frames))
     points = np.full((last - first + 1, len(skeleton.joints), 4), np.nan)
     for number, person in track.frames.items():
         points[number - first] = person
     as_coordinates(points[..., :3])  # before anything is computed from damaged numbers
-    joints = points[..., :3] * _metres_per_unit(points, skeleton) * (1, -1, -1)
+    scale = _metres_per_unit(points, skeleton)
+    if scale is None:
+        return None
+    even, start = clock.resample(points, first)
+    joints = even[..., :3] * scale * (1, -1, -1)
     seen = np.isfinite(joints).all(axis=2)
-    visibility = np.where(seen, np.clip(points[..., 3], 0, 1), 0)
-    return Motion(as_coordinates(joints).astype(np.float32), fps, skeleton, visibility, first / fps)
+    visibility = np.where(seen, np.nan_to_num(np.clip(even[..., 3], 0, 1)), 0)
+    return Motion(as_coordinates(joints).astype(np.float32), clock.rate, skeleton, visibility, start)
 
 
-def _metres_per_unit(points: Array, skeleton: Skeleton) -> float:
+def _metres_per_unit(points: Array, skeleton: Skeleton) -> float | None:
     shoulders, hips = (points[:, _places(skeleton, part), :3] for part in ("shoulder", "hip"))
     torso = np.linalg.norm(shoulders.mean(axis=1) - hips.mean(axis=1), axis=-1)
     if (torso > 1e-6).any():
@@ -119,4 +134,29 @@ def _metres_per_unit(points: Array, skeleton: Skeleton) -> float:
     if (width > 1e-6).any():
         # Seen from the side the shoulders look narrow, so the widest frame is the measure.
         return _SHOULDERS / float(np.nanmax(width))
-    raise InputError("no frame shows both shoulders of a dancer, so there is no measure of size")
+    return None
+
+
+def are_fractions(points: Array) -> bool:
+    """Whether places [..., 2 or more] are fractions of the picture's width and height, not pixels."""
+    flat = np.abs(points[..., :2])
+    return bool(np.isfinite(flat).any() and np.nanpercentile(flat, 99) <= _WITHIN_PICTURE)
+
+
+def infer_picture_shape(points: Array, skeleton: Skeleton) -> float:
+    """Width over height of a picture, of which `points` [frames, joints, 2 or more] are fractions.
+
+    The usual shape that gives the dancer natural proportions: shoulders as wide as they are in
+    the frames that show the dancer from the front, against the height of the torso.
+    """
+    shoulders, hips = (points[:, _places(skeleton, part), :2] for part in ("shoulder", "hip"))
+    widths = np.abs(shoulders[:, 0, 0] - shoulders[:, 1, 0])
+    heights = np.abs(shoulders[..., 1].mean(axis=1) - hips[..., 1].mean(axis=1))
+    seen = np.isfinite(widths) & np.isfinite(heights)
+    if not seen.any():
+        return 1.0
+    width, height = float(np.percentile(widths[seen], 90)), float(np.percentile(heights[seen], 75))
+    if not (width > 1e-6 and height > 1e-6):
+        return 1.0
+    fitting = _SHOULDERS_TO_TORSO * height / width
+    return min(_SHAPES, key=lambda shape: abs(np.log(shape / fitting)))

@@ -52,8 +52,8 @@ class NullScores:
     def relative(self, histograms: FloatArray, orders: FloatArray, strengths: FloatArray) -> Evidence:
         """Scores as what they say beyond the cohort's.
 
-        Words: how far above the mean of the nearest members. Synchrony: how many standard deviations above the
-        mean of all, 0 where below.
+        Words: how far above the mean of the nearest members. Synchrony: how many standard deviations above
+        the mean of all, 0 where below.
         """
         spread = max(float(self.strengths.std()), LEAST_SPREAD)
         beyond = np.maximum((strengths - self.strengths.mean()) / spread, 0)

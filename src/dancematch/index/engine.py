@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.index.align import usual_similarity
@@ -172,10 +173,18 @@ class Engine:
 
     def scored(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Scored:
         """What words and synchrony say of each track of one dance for one variant of a query."""
-        shelf = self._library.shelf
         own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
+        return self.scored_tracks(query, own, settings=settings)
+
+    def scored_tracks(
+        self, query: Query, tracks: NDArray[np.integer], *, settings: Settings | None = None
+    ) -> Scored:
+        """The same of tracks by their numbers, in the order in which they came."""
+        shelf = self._library.shelf
         reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        return score_candidates(reading, shelf, shelf.wholes(own), self._cohort, settings or self._settings)
+        return score_candidates(
+            reading, shelf, shelf.wholes(tracks), self._cohort, settings or self._settings
+        )
 
     def insight(self) -> Insight:
         """What searches go by at this moment."""

@@ -15,13 +15,22 @@ from numpy.typing import NDArray
 from dancematch.index.align import TEMPI
 from dancematch.index.cohort import FEWEST, Cohort, Evidence, NullScores, null_scores
 from dancematch.index.hands import each
+from dancematch.index.histogram import SEEN
 from dancematch.index.judge import Judged, judge
 from dancematch.index.likeness import Reading
 from dancematch.index.settings import Settings
 from dancematch.index.shelf import Placed, Shelf, bones_of
 from dancematch.index.synchrony import Pointing, Synchrony
-from dancematch.index.verdict import evalue_of, shipped_calibration, verdict_of
-from dancematch.types import Fingerprint, FloatArray, Match, Span
+from dancematch.index.verdict import (
+    LEAST_SECONDS,
+    MOST_OF_WORDS,
+    Basis,
+    evalue_of,
+    shipped_calibration,
+    verdict_of,
+    words_amount,
+)
+from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
 TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
@@ -54,29 +63,41 @@ class Scored:
     judged: Judged
     synchrony: Synchrony  # its tempi are of `TEMPI`
     null: NullScores
+    seconds: float  # seen of the dancer, the mean over the body parts
+    basis: Basis = "both"
 
     @cached_property
     def evidence(self) -> Evidence:
         """What the likelihood ratio is computed from."""
-        parts = self.judged.parts
-        return {
-            **self.null.relative(parts["histogram"], parts["order"], self.synchrony.strengths),
-            "tempo": (self.synchrony.tempi != PLAIN_TEMPO).astype(np.float32),
-        }
+        parts, synchrony = self.judged.parts, self.synchrony
+        strengths = np.where(synchrony.overlaps >= LEAST_SECONDS, synchrony.strengths, 0)
+        relative = self.null.relative(parts["histogram"], parts["order"], strengths)
+        return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
+
+    def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
+        amount = words_amount(self.seconds)
+        capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
+        words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
+        return {**words, "synchrony": relative["synchrony"], "tempo": tempo}
 
     @cached_property
     def log_ratios(self) -> FloatArray:
         """The log likelihood ratio of each candidate; 0 where the cohort is too small to tell."""
         if len(self.null) < FEWEST:
             return np.zeros(len(self.judged.scores), np.float32)
-        return shipped_calibration().log_ratios(self.evidence)
+        ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
+        if self.basis != "both":
+            return ratios
+        alone = shipped_calibration("words").log_ratios(self.evidence)
+        return np.where(self.synchrony.overlaps > 0, ratios, alone)
 
     @property
     def null_log_ratios(self) -> FloatArray:
         """The same of the cohort's members, which are not the dance."""
         null = self.null
-        evidence = null.relative(null.histograms, null.orders, null.strengths)
-        return shipped_calibration().log_ratios({**evidence, "tempo": np.zeros(len(null), np.float32)})
+        relative = null.relative(null.histograms, null.orders, null.strengths)
+        evidence = self._weighed(relative, np.zeros(len(null), np.float32))
+        return shipped_calibration(self.basis).log_ratios(evidence)
 
 
 def rank(
@@ -127,7 +148,8 @@ def score_candidates(
     found = plain.synchrony(candidates)
     stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
     synchrony = _with_tempi(found, stretched, likely)
-    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings))
+    seen = seconds * float((words.visibility >= SEEN).sum(axis=0).mean())
+    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings), seen, settings.basis)
 
 
 def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]) -> Synchrony:
@@ -171,7 +193,7 @@ def _match(
         verdict=verdict_of(evalue),
         log_ratio=log_ratio,
         evalue=evalue,
-        parts=_parts(number, reading, scored),
+        parts=_parts(number, reading, scored, reference),
         passages=reading.passages(reference, PASSAGES),
     )
 
@@ -195,8 +217,12 @@ def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint
     )
 
 
-def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
-    """Everything that the score and the likelihood ratio were made of."""
+def _parts(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> dict[str, float]:
+    """Everything that the score and the likelihood ratio were made of.
+
+    The lag is where in the reference the clock of the query begins. Without bones on either side there was
+    no synchrony to measure.
+    """
     judged, synchrony = scored.judged, scored.synchrony
     by_channel = {
         name: max(0.0, float(cosine))
@@ -210,5 +236,18 @@ def _parts(number: int, reading: Reading, scored: Scored) -> dict[str, float]:
         "synchrony": float(synchrony.heights[number]),
         "synchrony_ratio": float(synchrony.ratios[number]),
         "synchrony_seconds": float(synchrony.overlaps[number]),
+        "synchrony_lag": _lag_seconds(number, reading.fingerprint, synchrony, reference),
+        "query_bones": _share_of_bones(reading.fingerprint),
+        "reference_bones": _share_of_bones(reference),
     }
     return {**parts, "order": float(judged.lines.agreements[number]), **moving, **by_channel}
+
+
+def _lag_seconds(number: int, query: Fingerprint, synchrony: Synchrony, reference: Fingerprint) -> float:
+    offset, tempo = float(synchrony.offsets[number]), TEMPI[synchrony.tempi[number]]
+    return float(reference.start + offset * query.seconds_per_word - tempo * query.start)
+
+
+def _share_of_bones(fingerprint: Fingerprint) -> float:
+    """The share of bones, over all steps, that is seen."""
+    return float((bones_of(fingerprint)[:, ::2] != BONES_UNSEEN).mean())

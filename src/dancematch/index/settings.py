@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from dancematch.index.histogram import DEFAULT_WEIGHTING, Weighting
+from dancematch.index.verdict import Basis
 from dancematch.index.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
 
 Shortlist = Literal["capped", "paper", "all"]
@@ -36,6 +37,7 @@ class Settings:
     shortlist: Shortlist = "capped"
     metrics: Literal["default", "paper"] = "default"
     ranked_by: Literal["likelihood", "score"] = "likelihood"
+    basis: Basis = "both"  # which evidence the likelihood ratio is made of
 
     def shortlisted(self, dances: int) -> int:
         """How many of the dances stage two looks at."""

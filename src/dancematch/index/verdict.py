@@ -1,9 +1,9 @@
 """How strongly the evidence speaks for one dance, and what is to be said of it.
 
-The log likelihood ratio is a weighted sum of what words and synchrony say beyond the cohort, of how much was
-seen and of how far a tempo had to be stretched. Its weights were fitted by logistic regression on pairs of
-recordings of one dance and of two (`eval/fit_calibration.py`, `calibration.json`). It is bounded by what
-those pairs can support. A search of N dances expects N / LR dances of such a ratio by accident: the E-value.
+The log likelihood ratio is a weighted sum of what words and synchrony say beyond the cohort, for the amount
+that was seen. Its weights were fitted on pairs of recordings of one dance and of two, `calibration.json` says
+on which (`eval/fit_calibration.py`). It is bounded by what those pairs can support. A search of N dances
+expects at most N / LR dances of such a ratio by accident: the E-value.
 """
 
 import json
@@ -12,15 +12,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from dancematch.types import FloatArray, Verdict
 
-MAX_EVALUE = 0.05  # of a match
-POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 FORMAT = 1
+MAX_EVALUE = 0.1  # of a match
+POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
+LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
+ENOUGH_SECONDS = 5.0  # from which on words count in full
+# Beyond the cohort, that words count at most: people on the floor share rare words whatever they do there.
+MOST_OF_WORDS = 0.35
+
+Basis = Literal["both", "words", "synchrony"]
+
+
+def words_amount(seconds: float) -> float:
+    """How much words count if so much of the dancer is seen, the mean over the body parts."""
+    return 0.0 if seconds < LEAST_SECONDS else min(1.0, seconds / ENOUGH_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,6 @@ class Calibration:
     weights: Mapping[str, float]
     least: float
     most: float
-    source: Mapping[str, Any]  # what it was fitted on
 
     def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
         """The log likelihood ratio (base 10) of each candidate."""
@@ -40,12 +50,13 @@ class Calibration:
 
 
 @cache
-def shipped_calibration() -> Calibration:
-    """The calibration that comes with the package."""
+def shipped_calibration(basis: Basis = "both") -> Calibration:
+    """The calibration that comes with the package: for both kinds of evidence, or for one alone."""
     text = (files("dancematch.index") / "calibration.json").read_text(encoding="utf-8")
     told = json.loads(text)
     low, high = told["bounds"]
-    return Calibration(told["intercept"], told["weights"], low, high, told["source"])
+    fitted = told["fits"][basis]
+    return Calibration(fitted["intercept"], fitted["weights"], low, high)
 
 
 def evalue_of(log_ratio: float, dances: int) -> float:

@@ -1,13 +1,14 @@
 """The answer to "which dance is this?": one verdict per dancer, with the candidates it was chosen from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.index.verdict import MAX_EVALUE, verdict_of
-from dancematch.pipeline.readings import Performance
-from dancematch.types import Match, Span, Verdict
+from dancematch.pipeline.extract import describe_ignored
+from dancematch.pipeline.readings import ClipReading
+from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
 
@@ -38,6 +39,7 @@ class Answer:
     """What a search says of a clip."""
 
     dancers: tuple[DancerAnswer, ...]
+    ignored: tuple[IgnoredTrack, ...] = ()  # who and what else was followed in the clip
 
     @property
     def verdict(self) -> Verdict:
@@ -71,6 +73,7 @@ class Answer:
                 }
                 for one in self.dancers
             ],
+            "ignored": [describe_ignored(one) for one in self.ignored],
         }
 
 
@@ -80,7 +83,7 @@ def _key(match: Match) -> tuple[float, float, str]:
 
 def search_dancers(
     search: Searching,
-    performances: Sequence[Performance],
+    clip: ClipReading,
     *,
     limit: int = LIMIT,
     max_evalue: float = MAX_EVALUE,
@@ -92,8 +95,8 @@ def search_dancers(
     `max_evalue` is the decision: a dance with a larger E-value is no match.
     """
     answers = []
-    for one in performances:
+    for one in clip.performances:
         found = search(one.queries(), limit=limit, settings=settings, only=only)
         candidates = [replace(m, verdict=verdict_of(m.evalue or 0.0, max_evalue)) for m in found]
         answers.append(DancerAnswer(one.dancer, one.motion.span, tuple(candidates)))
-    return Answer(tuple(answers))
+    return Answer(tuple(answers), clip.ignored)

@@ -13,7 +13,6 @@ from dancematch.catalogue.stats import Stats, stats_of
 from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
-from dancematch.formats import fingerprint as words_files
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.index.verdict import MAX_EVALUE
 from dancematch.model.kmeans import require_words_of
@@ -34,12 +33,13 @@ from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.periods import measure_periods
 from dancematch.pipeline.words import period_in, words_in
 from dancematch.pose import default_estimator
-from dancematch.types import Fingerprint, Motion, Span
+from dancematch.pose.selection import select_motions
+from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine
     from dancematch.pipeline.answer import Answer
-    from dancematch.pipeline.readings import Performance
+    from dancematch.pipeline.readings import ClipReading, Performance
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Added:
     dancers: int = 0
     seconds: float = 0.0
     error: DanceMatchError | None = None
+    ignored: tuple[IgnoredTrack, ...] = ()  # who and what was followed in the file but is no dancer
 
 
 def open_catalogue(
@@ -173,7 +174,8 @@ class Catalogue:
                     raise outcome.error
                 dance = Dance(names[path], _readable(path.name), hashes[path], 0.0, label, bank)
                 kept = self._learn_outcome(dance, outcome)
-                results[path] = Added(path, names[path], dancers=kept.dancers, seconds=kept.seconds)
+                ignored = outcome.ignored + select_motions(outcome.motions)[1]
+                results[path] = Added(path, names[path], False, kept.dancers, kept.seconds, ignored=ignored)
             except DanceExistsError as error:  # somebody else was quicker
                 known_as = self._store.find_content(hashes[path])
                 results[path] = Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
@@ -259,29 +261,30 @@ class Catalogue:
         """
         from dancematch.pipeline.answer import search_dancers
 
-        performances = self.readings(query, on_progress)
+        clip = self.read_clip(query, on_progress)
         return search_dancers(
-            self.engine().search, performances,
-            limit=limit, max_evalue=max_evalue, only=only, settings=settings,
-        )  # fmt: skip
+            self.engine().search,
+            clip,
+            limit=limit,
+            max_evalue=max_evalue,
+            only=only,
+            settings=settings,
+        )
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
     ) -> "list[Performance]":
         """Every dancer of a video, motion file, file of words or of motions, as a search reads them."""
-        from dancematch.pipeline.readings import holds_words, readings_of, readings_of_words
+        return list(self.read_clip(clip, on_progress).performances)
 
-        if not isinstance(clip, str | Path):
-            motions = [clip] if isinstance(clip, Motion) else clip
-            return readings_of(motions, self.tokeniser, "the query")
-        if holds_words(Path(clip)):
-            return readings_of_words(words_files.read(clip), self.tokeniser)
-        (outcome,) = motions_of_many(
-            [Path(clip)], make_estimator=self._make_estimator, on_progress=on_progress
-        )
-        if outcome.error is not None:
-            raise outcome.error
-        return readings_of(outcome.motions, self.tokeniser, outcome.path)
+    def read_clip(
+        self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
+    ) -> "ClipReading":
+        """As `readings`, together with who and what was followed in the clip but is no dancer."""
+        from dancematch.pipeline.readings import read_clip
+
+        make = self._make_estimator
+        return read_clip(clip, self.tokeniser, make_estimator=make, on_progress=on_progress)
 
     def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""

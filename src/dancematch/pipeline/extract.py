@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import json
 import multiprocessing
 import os
 import re
@@ -20,8 +21,8 @@ from typing import Any
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import npz
-from dancematch.pose import PoseEstimator, default_estimator, estimate_motions
-from dancematch.types import Fingerprint, Motion
+from dancematch.pose import PoseEstimator, default_estimator, estimate_dancers
+from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
 
 Progress = Callable[[float], None]  # told the share that is done, 0..1
 MakeEstimator = Callable[[], PoseEstimator]
@@ -40,7 +41,8 @@ class Outcome:
     path: Path
     motions: tuple[Motion, ...] = ()
     error: DanceMatchError | None = None
-    words: tuple[Fingerprint, ...] = ()  # of the motions, a dancer each, if they have been put into words
+    words: tuple[Fingerprint, ...] = ()  # of the motions, one per dancer, if they have been put into words
+    ignored: tuple[IgnoredTrack, ...] = ()  # what else was followed in a video, and why it is no dancer
 
 
 # Looks at clips, given with the names of their contents, and tells of each, in any order.
@@ -51,12 +53,39 @@ def motions_of(
     path: str | Path, *, estimator: PoseEstimator | None = None, on_progress: Progress | None = None
 ) -> list[Motion]:
     """The motion of every dancer in a video or motion file, the most prominent first."""
+    return list(observe(path, estimator=estimator, on_progress=on_progress).motions)
+
+
+def observe(
+    path: str | Path, *, estimator: PoseEstimator | None = None, on_progress: Progress | None = None
+) -> Outcome:
+    """The motions of a video's dancers and what was ignored in it; of a motion file, all that it holds."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if formats.is_motion_file(path):
-        return formats.read(path)
-    return estimate_motions(path, estimator, on_progress)
+        return Outcome(path, tuple(formats.read(path)))
+    found = estimate_dancers(path, estimator, on_progress)
+    return Outcome(path, tuple(track.motion() for track in found.dancers), ignored=found.ignored)
+
+
+def write_ignored(path: Path, ignored: Sequence[IgnoredTrack]) -> None:
+    """Keep ignored tracks as JSON, for another process."""
+    path.write_text(json.dumps([describe_ignored(one) for one in ignored]), encoding="utf-8")
+
+
+def read_ignored(path: Path) -> tuple[IgnoredTrack, ...]:
+    """What `write_ignored` wrote; nothing if there is no such file."""
+    if not path.is_file():
+        return ()
+    told = json.loads(path.read_text(encoding="utf-8"))
+    return tuple(IgnoredTrack(Span(one["start"], one["end"]), one["reason"]) for one in told)
+
+
+def describe_ignored(ignored: IgnoredTrack) -> dict[str, Any]:
+    """An ignored track as JSON has it."""
+    span = ignored.span
+    return {"start": round(span.start, 3), "end": round(span.end, 3), "reason": ignored.reason}
 
 
 # Folders beside a catalogue that hold its search arrays, whole or unfinished, or what the service works
@@ -125,7 +154,7 @@ def _clips_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             yield from _clips_below(path)
-        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.is_motion_file(path):
+        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.holds_motion(path):
             yield path
 
 
@@ -156,7 +185,7 @@ def motions_of_many(
 
 def _outcome(path: Path, estimator: PoseEstimator | None, tell: Progress) -> Outcome:
     try:
-        return Outcome(path, tuple(motions_of(path, estimator=estimator, on_progress=tell)))
+        return observe(path, estimator=estimator, on_progress=tell)
     except DanceMatchError as error:
         return Outcome(path, error=error)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dancematch import formats
 from dancematch.catalogue.records import Dance, KnownTrack
-from dancematch.errors import InputError, NoDancerError
+from dancematch.errors import InputError
 from dancematch.index.engine import Engine
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.explain import Measured, explain
@@ -33,10 +33,10 @@ from dancematch.pipeline.compare import BONES, Comparison, directions, in_order,
 from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
 from dancematch.pipeline.footage import Footage, MarkedStill
 from dancematch.pipeline.rarity import Commonness, Likelihood, commonness_of, likelihood_of
-from dancematch.pipeline.readings import Performance, holds_words, readings_of
+from dancematch.pipeline.readings import ClipReading, Performance, holds_words, readings_of
 from dancematch.pipeline.report_text import cautions, headline, overlap
 from dancematch.pipeline.words import decode
-from dancematch.pose import default_estimator
+from dancematch.pose import default_estimator, estimate_dancers
 from dancematch.types import Fingerprint, FloatArray, Match, Passage
 
 MOMENTS = 6  # at which the two are shown side by side
@@ -166,9 +166,7 @@ def look_at(
     if formats.is_motion_file(path):
         kind: Kind = "motion words" if holds_words(path) else "motion file"
         return catalogue.readings(path, on_progress), replace(clip, kind=kind), None
-    tracks = make_estimator().tracks(path, on_frame=on_progress)
-    if not tracks:
-        raise NoDancerError(f"nobody was seen dancing in {path}; a clip that shows a person was expected")
+    tracks = estimate_dancers(path, make_estimator(), on_progress).dancers
     performances = readings_of([track.motion() for track in tracks], catalogue.tokeniser, path)
     return performances, clip, Footage(path, dict(enumerate(tracks, start=1)), tracks[0].skeleton)
 
@@ -242,7 +240,7 @@ def _found(
     where: str,
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best others."""
-    search = partial(search_dancers, engine.search, performances, max_evalue=max_evalue)
+    search = partial(search_dancers, engine.search, ClipReading(tuple(performances)), max_evalue=max_evalue)
     nearest = search(limit=NEAREST + 1).candidates
     found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:

@@ -36,14 +36,23 @@ def accident_sentence(evalue: float | None) -> str:
     return f"1 search in {round_number(1 / evalue)} gives this by accident."
 
 
+def accident_cell(evalue: float | None) -> str:
+    """The same for a table."""
+    if evalue is None:
+        return ""
+    return (
+        f"1 in {round_number(1 / evalue)}" if evalue < 1 / _AS_OFTEN else f"{round_number(evalue)} per search"
+    )
+
+
 def ratio_words(log_ratio: float) -> str:
-    """How much likelier the evidence is if both are the same dance, or if they are not."""
-    ratio = 10.0 ** abs(log_ratio)
+    """How much likelier the evidence is if the clip shows this dance than if it shows another."""
+    ratio = likelihood_ratio(abs(log_ratio))
     if ratio < UNDECIDED:
-        return "The evidence is about as likely of the same dance as of another."
-    times = f"{'at least ' if is_bounded(log_ratio) else ''}{round_number(ratio)} times"
-    one, other = ("the same dance", "another") if log_ratio > 0 else ("another dance", "the same")
-    return f"The evidence is {times} likelier of {one} than of {other}."
+        return "The evidence is about as likely if the clip shows this dance as if it shows another."
+    about, more = "more than" if is_bounded(log_ratio) else "about", "more" if log_ratio > 0 else "less"
+    times = f"{about} {round_number(ratio)} times {more} likely"
+    return f"The evidence is {times} if the clip shows this dance than if it shows another."
 
 
 def basis_sentence(match: Match) -> str:
@@ -92,9 +101,9 @@ def is_bounded(log_ratio: float) -> bool:
 def round_number(value: float) -> str:
     """A count with one significant digit, two from 10 to 99: 3, 40, 700, 2,000 or 4 million."""
     if value < 100:
-        return f"{value:.0f}"
+        return str(math.floor(value + 0.5))  # halves upwards, as the page rounds them
     size = math.floor(math.log10(value))
-    rounded = round(value / 10**size) * 10**size
+    rounded = math.floor(value / 10**size + 0.5) * 10**size
     return f"{rounded / 1e6:,.0f} million" if rounded >= 1e6 else f"{rounded:,.0f}"
 
 

@@ -10,7 +10,7 @@ from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
 from dancematch.pipeline.extract import Progress, motions_of
-from dancematch.pipeline.presence import absence
+from dancematch.pose.selection import no_dancer, select_motions
 from dancematch.types import Fingerprint, Motion
 
 
@@ -27,19 +27,16 @@ def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[
 def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> dict[int, Fingerprint]:
     """The words of a clip's dancers by their number, from 1; `what` names the clip in an error.
 
-    Whoever is seen too briefly for a word, or is no body that moves, is left out; if nobody is left, the
-    clip is refused.
+    Motions that are no dancer's (`select_motions`) and those too short for a word are left out; if none
+    is left, the error says why.
     """
-    faults = {dancer: absence(motion) for dancer, motion in enumerate(motions, start=1)}
-    dancing = {dancer: motions[dancer - 1] for dancer, fault in faults.items() if fault is None}
+    dancing, ignored = select_motions(motions)
     made = put_into_words(tokeniser, dancing)
     if made:
         return made
-    seen = (dancer for dancer in faults if tokeniser.is_long_enough(motions[dancer - 1]))
-    fault = next((fault for dancer in seen if (fault := faults[dancer])), None)
-    if fault is not None:
-        raise NoDancerError(f"nobody dances in {what}: {fault}")
-    raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
+    if dancing or not any(map(tokeniser.is_long_enough, motions)):
+        raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
+    raise NoDancerError(no_dancer(what, ignored))
 
 
 def period_in(words: Fingerprint, tokeniser: Tokeniser) -> tuple[float | None, float]:

@@ -8,7 +8,8 @@ import numpy as np
 from dancematch.pose.detector import Detection, Detector
 from dancematch.pose.landmarks import Landmarker, Pose
 from dancematch.pose.regions import Region, View
-from dancematch.pose.track import Track, rank
+from dancematch.pose.stitching import join_fragments
+from dancematch.pose.track import Track
 from dancematch.pose.tracker import Followed, Tracker
 from dancematch.pose.video import Image, Limits, read_frames
 from dancematch.pose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
@@ -43,22 +44,23 @@ class BlazePose:
         self._networks: Networks | None = None
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
-        """Follow everybody in the video, the most prominent first.
+        """Follow everybody in the video, whoever is lost for a moment under one identity.
 
         `on_frame` is told after each frame which share of the clip is done, 0..1; 0 until the end
         where the container does not state its length.
         """
         tracker = Tracker(self.networks(), max_dancers=self._max_dancers, detect_every=self._detect_every)
-        size = (1, 1)
+        size, seconds = (1, 1), 0.0
         with read_frames(path, self._limits, longest_side=_LONGEST_SIDE) as reader:
             for frame in reader:
                 tracker.step(frame.seconds, frame.image)
-                size = (frame.image.shape[1], frame.image.shape[0])
+                size, seconds = (frame.image.shape[1], frame.image.shape[0]), frame.seconds
                 if on_frame is not None:
                     on_frame(min(1.0, frame.seconds / reader.seconds) if reader.seconds else 0.0)
         if on_frame is not None:
             on_frame(1.0)
-        return rank([_track(person, size, reader.truncated) for person in tracker.people])
+        people = join_fragments(tracker.people)
+        return [_track(person, size, seconds, truncated=reader.truncated) for person in people]
 
     def networks(self) -> "Networks":
         """Give the two networks, loaded when first asked for."""
@@ -86,7 +88,7 @@ class Networks:
         return self._landmarker(image, region)
 
 
-def _track(person: Followed, size: tuple[int, int], truncated: bool) -> Track:
+def _track(person: Followed, size: tuple[int, int], clip_seconds: float, *, truncated: bool = False) -> Track:
     return Track(
         dancer=0,
         times=np.array(person.times),
@@ -95,4 +97,6 @@ def _track(person: Followed, size: tuple[int, int], truncated: bool) -> Track:
         visibility=np.stack([pose.visibility for pose in person.poses]),
         skeleton=BLAZEPOSE33,
         truncated=truncated,
+        aspect=size[0] / size[1],
+        clip_seconds=clip_seconds,
     )

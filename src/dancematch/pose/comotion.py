@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import MissingExtraError
 from dancematch.formats import comotion
-from dancematch.pose.track import Track, rank
+from dancematch.pose.track import Track
 from dancematch.pose.video import frame_times, probe
 from dancematch.types import Motion
 
@@ -44,7 +44,7 @@ class CoMotion:
         self._python = str(python or os.environ.get(PYTHON_VARIABLE) or "python")
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
-        """Follow everybody in the video, the most prominent first; `on_frame` hears only 0 and 1."""
+        """Follow everybody in the video; `on_frame` hears only 0 and 1."""
         probe(path)  # a file that is no video is reported as such, before anything is started
         report = on_frame or (lambda _: None)
         report(0.0)
@@ -79,7 +79,7 @@ def read_tracks(results: Path, video: Path) -> list[Track]:
     times = frame_times(video)
     # At one frame a second, the seconds of a motion are its frame numbers.
     people = comotion.read(results, fps=1.0)
-    return rank([_track(person, times) for person in people])
+    return [_track(person, times) for person in people]
 
 
 def _track(person: Motion, times: NDArray[np.float64]) -> Track:
@@ -92,4 +92,5 @@ def _track(person: Motion, times: NDArray[np.float64]) -> Track:
         image=None,
         visibility=person.visibility[seen],
         skeleton=person.skeleton,
+        clip_seconds=float(times[-1]) if len(times) else None,
     )

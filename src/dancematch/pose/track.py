@@ -1,7 +1,6 @@
-"""One dancer through a video, and which of several dancers matters most."""
+"""One person through a video, and how much there is to see of them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +8,23 @@ from numpy.typing import NDArray
 from dancematch.motion import GAP_SECONDS, resample
 from dancematch.types import FloatArray, Motion, Skeleton
 
-_SHORTEST_SECONDS = 0.5
-_SMALLEST = 0.05  # share of the frame
+_SEEN = 0.5  # visibility from which a joint says where in the picture the body is
+_EDGE_SHARE = 0.2  # of a track, at either end, whose median place counts as where it begins and ends
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """What an estimator saw of one dancer, at the true times of the frames."""
+    """What an estimator saw of one person, at the true times of the frames."""
 
-    dancer: int  # 1 = the most prominent
+    dancer: int  # 1 = the most prominent; 0 = not numbered yet
     times: NDArray[np.float64]  # [n] seconds, growing
     world: FloatArray  # [n, joints, 3] metres, y up
     image: FloatArray | None  # [n, joints, 2] of the frame's width and height, y down; None if not known
     visibility: FloatArray  # [n, joints] 0..1
     skeleton: Skeleton
     truncated: bool = False  # the video is damaged or breaks off
+    aspect: float = 1.0  # width of the frame over its height
+    clip_seconds: float | None = None  # how long the whole video is; None if not known
 
     def motion(self) -> Motion:
         """Put the same dancer on an even clock of 30 frames a second."""
@@ -58,16 +59,40 @@ def prominence(track: Track) -> float:
     return share_of_frame(track) * liveliness(track) * seconds_seen(track)
 
 
-def rank(tracks: Sequence[Track]) -> list[Track]:
-    """Give dancers their numbers by prominence; leave out who is tiny or seen for under half a second.
+def picture_places(track: Track) -> FloatArray:
+    """The joints in the picture [n, joints, 2], in frame heights both ways."""
+    assert track.image is not None  # noqa: S101  (asked by the callers)
+    return np.asarray(track.image * np.array([track.aspect, 1.0]), dtype=np.float32)
 
-    In a clip shorter than a second, half of it is enough.
+
+def frame_heights_per_metre(track: Track) -> float | None:
+    """How large the person is shown: frame heights that a metre takes, whatever part of the body is seen.
+
+    None where the picture is not known or too little of the body is seen to tell.
     """
-    tracks = [track for track in tracks if len(track.times)]
-    if not tracks:
-        return []
-    span = max(t.times[-1] for t in tracks) - min(t.times[0] for t in tracks)
-    shortest = min(_SHORTEST_SECONDS, span / 2)
-    kept = [t for t in tracks if seconds_seen(t) >= shortest and share_of_frame(t) >= _SMALLEST]
-    kept.sort(key=lambda track: (-prominence(track), float(track.times[0])))
-    return [replace(track, dancer=number) for number, track in enumerate(kept, start=1)]
+    if track.image is None:
+        return None
+    seen = track.visibility >= _SEEN
+    enough = seen.sum(axis=1) >= 4
+    if not enough.any():
+        return None
+    shown, true = (_variance(p[enough], seen[enough]) for p in (picture_places(track), track.world[..., :2]))
+    return float(np.median(np.sqrt(shown / np.maximum(true, 1e-9))))
+
+
+def _variance(places: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
+    """Variance [n] of the seen joints' places [n, joints, 2] about their middle."""
+    weight = seen[..., None] / seen.sum(axis=1)[:, None, None]
+    middle = (places * weight).sum(axis=1, keepdims=True)
+    return np.asarray((np.square(places - middle) * weight).sum(axis=(1, 2)))
+
+
+def metres_travelled(track: Track) -> float:
+    """How far the person is at the end from where they were at the beginning, in the picture's plane."""
+    scale = frame_heights_per_metre(track)
+    if scale is None:
+        return 0.0
+    middle = np.median(picture_places(track), axis=1)  # [n, 2]
+    edge = max(1, int(_EDGE_SHARE * len(middle)))
+    way = np.median(middle[-edge:], axis=0) - np.median(middle[:edge], axis=0)
+    return float(np.hypot(*way)) / max(scale, 1e-9)

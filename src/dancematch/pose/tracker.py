@@ -21,7 +21,7 @@ _SAME_POSE = 0.1  # mean distance of the joints, in region sizes, below which tw
 _INSIDE = 0.6  # share of a newcomer's box within a known body above which it is no newcomer
 _COVERED = 0.2  # distance, in region sizes, of a detection that needs no second look
 _LINK_SECONDS = 2.0  # how long a lost dancer keeps the identity
-_LINK_COST = 1.0  # strangeness above which a pose cannot be that person's
+LINK_COST = 1.0  # strangeness above which a pose cannot be that person's
 _LOYALTY = 0.3  # strangeness forgiven to the pose that was found by following
 _APART = 0.4  # distance, in region sizes, of people who do not touch
 _SEARCH_EVERY = 3  # frames between searches for a lost dancer
@@ -145,7 +145,7 @@ class Tracker:
             return None
         nearest = min(found, key=lambda detection: expected.distance(detection.region))
         pose = self._sight.pose(image, nearest.region)
-        fits = pose.score >= _MIN_SCORE and person.strangeness(pose, seconds) < _LINK_COST
+        fits = pose.score >= _MIN_SCORE and person.strangeness(pose, seconds) < LINK_COST
         return pose if fits else None
 
     def _due_views(self, seconds: float, image: Image) -> list[View]:
@@ -235,7 +235,7 @@ def _share_out(
             cost = person.strangeness(pose, seconds)
             if person is owner:
                 costs.append((cost - _LOYALTY, i, j))
-            elif cost < _LINK_COST:
+            elif cost < LINK_COST:
                 costs.append((cost, i, j))
     pairs = _cheapest_pairs(costs)
     return [(people[j], seen[i][1]) for i, j in pairs]
@@ -260,7 +260,7 @@ def _recognise(poses: list[Pose], lost: list[Followed], seconds: float) -> list[
         (cost, i, j)
         for i, pose in enumerate(poses)
         for j, person in enumerate(lost)
-        if (cost := person.strangeness(pose, seconds)) < _LINK_COST
+        if (cost := person.strangeness(pose, seconds)) < LINK_COST
     ]
     found = dict(_cheapest_pairs(costs))
     return [(pose, lost[found[i]] if i in found else Followed()) for i, pose in enumerate(poses)]

@@ -15,12 +15,12 @@ import numpy as np
 
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
-from dancematch.pipeline.extract import Progress
+from dancematch.pipeline.extract import Progress, read_ignored
 from dancematch.pose.stills import Still
 from dancematch.server.options import WorkLimits
 from dancematch.server.problems import RefusedError, error_named, too_costly
-from dancematch.server.worker import picture_path
-from dancematch.types import FloatArray, Motion
+from dancematch.server.worker import ignored_path, picture_path
+from dancematch.types import FloatArray, IgnoredTrack, Motion
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +43,11 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a file shows: a motion a dancer and, of a video, a picture each."""
+    """What a file shows: one motion per dancer and, of a video, one picture each and what was ignored."""
 
     motions: tuple[Motion, ...]
     pictures: tuple[Picture, ...] = ()
+    ignored: tuple[IgnoredTrack, ...] = ()
 
 
 def look_at(
@@ -62,10 +63,11 @@ def look_at(
     asked = {"source": str(source), "target": str(target), "limits": asdict(limits)}
     try:
         _watched([*command, json.dumps(asked)], limits, on_progress, stop)
-        return Seen(tuple(npz.read(target)), _pictures(picture_path(target)))
+        pictures, ignored = _pictures(picture_path(target)), read_ignored(ignored_path(target))
+        return Seen(tuple(npz.read(target)), pictures, ignored)
     finally:
-        target.unlink(missing_ok=True)
-        picture_path(target).unlink(missing_ok=True)
+        for path in (target, picture_path(target), ignored_path(target)):
+            path.unlink(missing_ok=True)
 
 
 def cut_out(

@@ -5,6 +5,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from dancematch.types import Verdict
+
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 
 Labels = tuple[tuple[str, str], ...]
@@ -29,10 +31,10 @@ class Metrics:
             times[bisect_left(BOUNDS, seconds)] += 1
             self._spent[(("route", route),)] = self._spent.get((("route", route),), 0.0) + seconds
 
-    def search(self, found: bool) -> None:
-        """Count one search."""
+    def search(self, verdict: Verdict) -> None:
+        """Count one search by its verdict."""
         with self._turn:
-            self._searches[(("found", str(found).lower()),)] += 1
+            self._searches[(("verdict", verdict),)] += 1
 
     def upload(self, size: int) -> None:
         """Count what came in."""
@@ -45,7 +47,7 @@ class Metrics:
             lines = [
                 *_counter("dancematch_requests_total", "Answers given.", self._requests),
                 *self._histogram(),
-                *_counter("dancematch_searches_total", "Searches made.", self._searches),
+                *_counter("dancematch_searches_total", "Searches by verdict.", self._searches),
                 *_counter("dancematch_upload_bytes_total", "Bytes taken in.", {(): self._uploaded}),
             ]
         for name, (meaning, value) in gauges.items():

@@ -13,25 +13,27 @@ from dancematch.server.children import cut_out
 from dancematch.server.options import Options
 from dancematch.server.searches import KeptSearch
 from dancematch.server.upload import Upload
+from dancematch.types import Match
 
 _CUTTING_SECONDS = 120.0  # that the pictures of a report may take
 
 
 def report_of(
-    catalogue: Catalogue, options: Options, search: KeptSearch, dance_id: str, clip: Upload | None = None
+    catalogue: Catalogue, options: Options, search: KeptSearch, match: Match, clip: Upload | None = None
 ) -> str:
-    """The evidence that a clip is a dance, as a page; with pictures if the clip itself is there again."""
+    """The evidence for a match, as a page; with pictures if the clip itself is there again."""
     if clip is not None and clip.digest != search.clip.sha256:
         raise InputError("this is not the file that was searched for; send that one, or none")
     limit: float = search.answer["max_evalue"]
+    likeliest = search.match(match.dance_id).dancer == match.dancer  # found again among all dancers
     # Names alone, as in errors: where things lie here is nobody's business.
     model = () if options.model is None else ("--model", Path(options.model).name)
-    names = Path(catalogue.where).name, search.clip.name, dance_id
+    names = Path(catalogue.where).name, search.clip.name, match.dance_id
     found = evidence(
         catalogue,
-        search.performances,
+        search.performances if likeliest else [search.performance(match.dancer)],
         search.clip,
-        dance_id=dance_id,
+        dance_id=match.dance_id,
         max_evalue=limit,
         footage=_footage(options, search, clip) if clip and search.pictures else None,
         command=command_for(*names, *limit_option(limit), *model),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import TypeAdapter, ValidationError
 
-from dancematch.server import schemas
+from dancematch.server import schemas, schemas_searches
 from dancematch.server.access import READER, At, Scopes, Ticket, require_write, told
 from dancematch.server.guard import HEADERS_ONLY
 from dancematch.server.jobs import Job, State
@@ -20,7 +20,7 @@ router = APIRouter(tags=["jobs"], dependencies=[READER])
 
 _LOOK_EVERY_SECONDS = 0.2
 _SIGN_OF_LIFE_SECONDS = 15.0
-_RESULT: TypeAdapter[Any] = TypeAdapter(schemas.Search | schemas.Dance | None)
+_RESULT: TypeAdapter[Any] = TypeAdapter(schemas_searches.Search | schemas.Dance | None)
 _SHOWN = ("job_id", "kind", "state", "created", "started", "finished", "filename", "dance_id", "error")
 
 

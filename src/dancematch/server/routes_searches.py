@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from dancematch.index.settings import LIMIT
 from dancematch.index.verdict import MAX_EVALUE
-from dancematch.server import schemas
+from dancematch.server import schemas, schemas_searches
 from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
 from dancematch.server.problems import not_found
 from dancematch.server.routes_dances import Dancer, Rate, Seconds, compact, only_dancer
@@ -29,7 +29,7 @@ _OF_A_REPORT = (
 
 @router.post(
     "/search",
-    response_model=schemas.Search,
+    response_model=schemas_searches.Search,
     openapi_extra=FILE_BODY,
     responses=told(408, 413, 429) | {202: {"model": schemas.Job, "description": "A job: it takes a while"}},
 )
@@ -54,7 +54,7 @@ async def search(
         return JSONResponse(job_view(service, job), 202)
 
 
-@router.get("/searches/{search_id}", response_model=schemas.Search, responses=told(404))
+@router.get("/searches/{search_id}", response_model=schemas_searches.Search, responses=told(404))
 def show_search(service: At, search_id: Ticket) -> Response:
     """The answer again."""
     return compact(dict(service.searches.find(search_id).answer))
@@ -102,24 +102,30 @@ def show_query_words(service: At, search_id: Ticket, mirrored: bool = False) -> 
 
 
 @router.get(
-    "/searches/{search_id}/matches/{dance_id}", response_model=schemas.Explanation, responses=told(404)
+    "/searches/{search_id}/matches/{dance_id}",
+    response_model=schemas_searches.Explanation,
+    responses=told(404),
 )
-async def explain(service: At, threads: Threads, search_id: Ticket, dance_id: DanceId) -> Response:
+async def explain(
+    service: At, threads: Threads, search_id: Ticket, dance_id: DanceId, dancer: Dancer = None
+) -> Response:
     """Why a dance was found: alignment, metrics, words, passages."""
     search = service.searches.find(search_id)
-    view: dict[str, Any] = await threads.other(service.explained, search, dance_id)
+    view: dict[str, Any] = await threads.other(service.explained, search, dance_id, dancer)
     return compact({"search_id": search_id} | view)
 
 
 @router.get(
     "/searches/{search_id}/matches/{dance_id}/differences",
-    response_model=schemas.Differences,
+    response_model=schemas_searches.Differences,
     responses=told(404),
 )
-async def differ(service: At, threads: Threads, search_id: Ticket, dance_id: DanceId) -> Response:
+async def differ(
+    service: At, threads: Threads, search_id: Ticket, dance_id: DanceId, dancer: Dancer = None
+) -> Response:
     """Where the clip differs from the dance, moment by moment."""
     search = service.searches.find(search_id)
-    view: dict[str, Any] = await threads.other(service.differences, search, dance_id)
+    view: dict[str, Any] = await threads.other(service.differences, search, dance_id, dancer)
     return compact({"search_id": search_id, "dance_id": dance_id} | view)
 
 
@@ -129,10 +135,13 @@ _HTML: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {"schem
 
 # Their class has no type, so that errors are told as JSON.
 @router.get(_REPORT, response_class=Response, responses=told(404) | _HTML)
-async def report(service: At, threads: Threads, search_id: Ticket, dance_id: DanceId) -> HTMLResponse:
+async def report(
+    service: At, threads: Threads, search_id: Ticket, dance_id: DanceId, dancer: Dancer = None
+) -> HTMLResponse:
     """The evidence for a match as a page that needs nothing beside it."""
     search = service.searches.find(search_id)
-    return _handed_on(search, dance_id, await threads.other(service.report, search, dance_id))
+    page = await threads.other(service.report, search, dance_id, dancer)
+    return _handed_on(search, dance_id, page)
 
 
 @router.post(
@@ -142,15 +151,19 @@ async def report(service: At, threads: Threads, search_id: Ticket, dance_id: Dan
     responses=told(404, 408, 413, 429) | _HTML,
 )
 async def report_with_pictures(
-    request: Request, service: At, threads: Threads, search_id: Ticket, dance_id: DanceId
+    request: Request,
+    service: At,
+    threads: Threads,
+    search_id: Ticket,
+    dance_id: DanceId,
+    dancer: Dancer = None,
 ) -> HTMLResponse:
     """The same with pictures of the clip, which is sent again: it was deleted after the search."""
     search = service.searches.find(search_id)
-    search.match(dance_id)
+    search.match(dance_id, dancer)
     async with parcel_of(request, service) as parcel:
-        return _handed_on(
-            search, dance_id, await threads.other(service.report, search, dance_id, parcel.upload)
-        )
+        page = await threads.other(service.report, search, dance_id, dancer, parcel.upload)
+        return _handed_on(search, dance_id, page)
 
 
 def _handed_on(search: KeptSearch, dance_id: str, page: str) -> HTMLResponse:

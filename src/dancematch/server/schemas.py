@@ -1,23 +1,18 @@
 """What goes over the wire, for OpenAPI: the nouns' own names (a test compares them), with examples."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from dancematch.server.schemas_searches import Frames, Search, example
 
 _NOW = "2026-01-02T03:04:05+00:00"
-_SPAN = {"start": 0.0, "end": 8.8}
-
-Frames = list[list[int | None]]
-
-
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [values]})
 
 
 class Error(BaseModel):
     """A short name for programs and a sentence for people."""
 
-    model_config = _example(error="unknown_dance", message="the catalogue has no dance named 'thriller'")
+    model_config = example(error="unknown_dance", message="the catalogue has no dance named 'thriller'")
     error: str
     message: str
 
@@ -33,7 +28,7 @@ class Health(BaseModel):
 class Skeleton(BaseModel):
     """A joint layout: joint i hangs from joint parents[i], -1 for a root."""
 
-    model_config = _example(name="body15", joints=["pelvis", "neck"], parents=[-1, 0])
+    model_config = example(name="body15", joints=["pelvis", "neck"], parents=[-1, 0])
     name: str
     joints: list[str]
     parents: list[int]
@@ -70,7 +65,7 @@ class About(BaseModel):
 class Dance(BaseModel):
     """What the catalogue says of a dance it knows, and whether skeletons and video are there to be seen."""
 
-    model_config = _example(
+    model_config = example(
         dance_id="thriller", source="thriller.mp4", content_hash="9f86d081", seconds=61.2, label="pop",
         bank=None, added=_NOW, dancers=1, period_seconds=4.3, period_strength=0.8, motion=True, video=False,
     )  # fmt: skip
@@ -99,74 +94,15 @@ class Dances(BaseModel):
 class Labels(BaseModel):
     """How many dances have each label and are of each bank."""
 
-    model_config = _example(labels={"pop": 12, "": 3}, banks={"studio": 15})
+    model_config = example(labels={"pop": 12, "": 3}, banks={"studio": 15})
     labels: dict[str, int]
     banks: dict[str, int]
-
-
-class Span(BaseModel):
-    """A stretch of time, in seconds."""
-
-    model_config = _example(**_SPAN)
-    start: float
-    end: float
-
-
-class Passage(BaseModel):
-    """A stretch of the query and the stretch of the known dance that goes with it."""
-
-    query: Span
-    reference: Span
-    tempo: float
-
-
-class Match(BaseModel):
-    """A known dance that a query may be, with the evidence."""
-
-    model_config = _example(
-        dance_id="thriller", score=0.68, query=_SPAN, reference={"start": 12.1, "end": 20.9},
-        mirrored=False, tempo=1.0, dancer=1, evalue=5e-15, parts={"histogram": 0.7}, passages=[],
-    )  # fmt: skip
-    dance_id: str
-    score: float
-    query: Span
-    reference: Span
-    mirrored: bool
-    tempo: float | None
-    dancer: int
-    evalue: float | None
-    parts: dict[str, float]
-    passages: list[Passage]
-
-
-class QueryDancer(BaseModel):
-    """One dancer of a query."""
-
-    dancer: int
-    start: float
-    seconds: float
-
-
-class Search(BaseModel):
-    """The answer to a search: matches, or the nearest dances if there is none."""
-
-    search_id: str | None
-    filename: str | None
-    created: str
-    found: bool
-    max_evalue: float
-    searched: int
-    elapsed_seconds: float
-    picture: bool
-    dancers: list[QueryDancer]
-    matches: list[Match]
-    nearest: list[Match]
 
 
 class Job(BaseModel):
     """Work that takes a while; `result` is the dance or the answer when it is done."""
 
-    model_config = _example(
+    model_config = example(
         job_id="c3ab8ff13720e8ad9047dd39466b3c89", kind="search", state="running", progress=0.4, ahead=0,
         created=_NOW, started=_NOW, finished=None, filename="a.mp4", dance_id=None, error=None, result=None,
     )  # fmt: skip
@@ -248,101 +184,6 @@ class Words(BaseModel):
     dancers: list[WordsDancer]
 
 
-class Path(BaseModel):
-    """The alignment: moments that go together, and how alike they are by body part."""
-
-    query: list[float]
-    reference: list[float]
-    agreement: dict[str, list[float | None]]
-
-
-class Matrix(BaseModel):
-    """What each stretch of the clip and each of the dance say for each other, in hundredths."""
-
-    query: Span
-    reference: Span
-    values: Frames
-
-
-class Measured(BaseModel):
-    """What one metric says."""
-
-    weight: float
-    overall: float | None
-    by_channel: dict[str, float]
-
-
-class Said(BaseModel):
-    """A word of the clip that speaks for the match."""
-
-    channel: str
-    word: int
-    share: float
-    same: float
-    query: list[Span]
-    reference: list[Span]
-
-
-class Period(BaseModel):
-    """After how long a dance repeats itself, and how truly."""
-
-    seconds: float
-    strength: float
-    peaks: int
-
-
-class Explanation(BaseModel):
-    """Why a match is one."""
-
-    search_id: str
-    match: Match
-    reference_dancer: int
-    path: Path
-    matrix: Matrix
-    metrics: dict[str, Measured]
-    words: list[Said]
-    passages: list[list[Passage]]
-    period: Period | None
-    query_period: Period | None
-
-
-class Bone(BaseModel):
-    """How far a bone is from where the reference has it, in degrees."""
-
-    bone: str
-    mean: float
-    high: float
-    worst_at: float
-    tendency: str
-
-
-class Moment(BaseModel):
-    """A moment at which the two differ much."""
-
-    query: float
-    reference: float
-    degrees: float
-    late: float
-    bones: list[Bone]
-
-
-class Differences(BaseModel):
-    """Two performances, moment by moment."""
-
-    search_id: str
-    dance_id: str
-    mirrored: bool
-    tempo: float
-    same: bool
-    matched: float
-    query: list[float]
-    reference: list[float]
-    late: list[float | None]
-    degrees: dict[str, list[float | None]]
-    bones: list[Bone]
-    worst: list[Moment]
-
-
 class Neighbour(BaseModel):
     """A word that is like another one."""
 
@@ -383,7 +224,7 @@ class Vocabulary(BaseModel):
 class Place(BaseModel):
     """A dance on the map."""
 
-    model_config = _example(dance_id="thriller", label="pop", bank=None, motion=True, x=0.31, y=-0.2)
+    model_config = example(dance_id="thriller", label="pop", bank=None, motion=True, x=0.31, y=-0.2)
     dance_id: str
     label: str | None
     bank: str | None

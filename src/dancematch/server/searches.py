@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.readings import Performance
 from dancematch.pipeline.report import Clip
 from dancematch.server.children import Picture
@@ -24,7 +25,7 @@ class KeptSearch:
 
     answer: Mapping[str, Any]  # as it was sent
     performances: Sequence[Performance]
-    matches: Mapping[str, Match]  # and the nearest, by dance
+    found: Answer
     clip: Clip  # the file
     pictures: Sequence[Picture] = ()
     begun: float = field(default_factory=time.monotonic)
@@ -41,11 +42,13 @@ class KeptSearch:
         """Whether the query was words, and its motion is what they tell of."""
         return self.clip.kind == "motion words"
 
-    def match(self, dance_id: str) -> Match:
-        """What was said of one dance."""
-        if dance_id not in self.matches:
-            raise not_found("unknown_dance", f"{dance_id!r} is not among what this search found")
-        return self.matches[dance_id]
+    def match(self, dance_id: str, dancer: int | None = None) -> Match:
+        """What was said of one dance and one dancer; without a number, the dancer whom it fits best."""
+        candidates = [one for each in self.found.dancers if each.dancer == dancer for one in each.candidates]
+        for one in self.found.candidates if dancer is None else candidates:
+            if one.dance_id == dance_id:
+                return one
+        raise not_found("unknown_dance", f"{dance_id!r} is not among what this search found")
 
     def performance(self, dancer: int) -> Performance:
         """One dancer of the query."""

@@ -14,12 +14,13 @@ from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.index.engine import Query
 from dancematch.index.explain import explain
-from dancematch.index.settings import ANY, LIMIT, Only
+from dancematch.index.settings import LIMIT, Only
 from dancematch.index.verdict import MAX_EVALUE
-from dancematch.pipeline.catalogue import Catalogue, sure_ones
+from dancematch.pipeline.answer import Searching, search_dancers
+from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.compare import compare
 from dancematch.pipeline.extract import SERVICE_SUFFIX
-from dancematch.pipeline.readings import Performance, readings_of, readings_of_words
+from dancematch.pipeline.readings import ClipReading, read_motions, readings_of, readings_of_words
 from dancematch.pipeline.report import Clip, Kind, dancer_of
 from dancematch.pose.weights import cache_dir
 from dancematch.server.children import Picture, Seen
@@ -34,15 +35,14 @@ from dancematch.server.runner import Runner
 from dancematch.server.searches import KeptSearch, Searches
 from dancematch.server.upload import Intake, Upload
 from dancematch.server.videos import Videos
-from dancematch.server.views import differences_view, explanation_view, match_view
-from dancematch.types import Fingerprint, Match, Motion
+from dancematch.server.views import answer_view, differences_view, explanation_view
+from dancematch.types import Fingerprint, Motion
 
 if TYPE_CHECKING:
     from dancematch.cluster.search import ClusterSearch
 
 log = logging.getLogger(__name__)
 
-NEAREST = 3  # dances that are named when none is a match
 _NAMELESS = "clip"  # what a file is called that came without a name
 MOST_DANCERS = 32  # of a file
 MOST_EXPLAINED = 4e9  # words of the clip times words of the dance squared: some seconds of work
@@ -105,8 +105,9 @@ class Service:
 
     def open(self) -> None:
         """Get the engine ready, with a search that compiles what is compiled, and begin with the jobs."""
+        search, _ = self._choose_search()
         for one in self.catalogue.background[:1]:
-            self._nearest([Query(one), Query(one, mirrored=True)], LIMIT, ANY)
+            search([Query(one), Query(one, mirrored=True)])
         self.runner.start()
         self.ready = True
 
@@ -155,10 +156,10 @@ class Service:
         if job.kind == "search":
             wanted = Wanted(**job.parameters)
             motions = self._checked(seen.motions)
-            performances = readings_of(motions, self.catalogue.tokeniser, "the file")
+            reading = read_motions(motions, self.catalogue.tokeniser, "the file", seen.ignored)
             kind: Kind = "motion file" if formats.is_motion_file(job.upload) else "video"
             clip = Clip(wanted.filename or _NAMELESS, job.digest, kind)
-            return self.answer(performances, wanted, clip, seen.pictures)
+            return self.answer(reading, wanted, clip, seen.pictures)
         new = NewDance(**job.parameters)
         # A server that died right after it had learnt the dance finds it here.
         known = self.known_already(new, job.digest)
@@ -214,59 +215,50 @@ class Service:
         """Search for what a small file shows, now."""
         tokeniser = self.catalogue.tokeniser
         if upload.holds_words:
-            performances = readings_of_words(self._checked_words(upload.path), tokeniser)
+            reading = ClipReading(tuple(readings_of_words(self._checked_words(upload.path), tokeniser)))
         else:
-            performances = readings_of(self._checked(formats.read(upload.path)), tokeniser, "the file")
+            reading = read_motions(self._checked(formats.read(upload.path)), tokeniser, "the file")
         kind: Kind = "motion words" if upload.holds_words else "motion file"
-        return self.answer(performances, wanted, Clip(wanted.filename or _NAMELESS, upload.digest, kind))
+        return self.answer(reading, wanted, Clip(wanted.filename or _NAMELESS, upload.digest, kind))
 
     def answer(
         self,
-        performances: Sequence[Performance],
+        reading: ClipReading,
         wanted: Wanted,
         clip: Clip,
         pictures: Sequence[Picture] = (),
     ) -> dict[str, Any]:
-        """Search for a clip, and hold it for questions about it."""
+        """Search for every dancer of a clip, and hold it for questions about it."""
         began = time.perf_counter()
-        queries = [query for one in performances for query in one.queries()]
+        search, searched = self._choose_search()
         only = Only(wanted.label, wanted.bank, wanted.periodic)
-        nearest, searched = self._nearest(queries, max(wanted.limit, NEAREST), only)
-        found = sure_ones(nearest, wanted.max_evalue)[: wanted.limit]
-        shown = found or nearest[:NEAREST]
-        self.metrics.search(bool(found))
+        found = search_dancers(search, reading, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only)
+        self.metrics.search(found.verdict)
         search_id = secrets.token_hex(16) if wanted.keep else None
         answer = {
             "search_id": search_id,
             "filename": wanted.filename,
             "created": now(),
-            "found": bool(found),
             "max_evalue": wanted.max_evalue,
             "searched": searched,
             "elapsed_seconds": round(time.perf_counter() - began, 4),
             "picture": bool(pictures),
-            "dancers": [
-                {"dancer": one.dancer, "start": one.motion.start, "seconds": one.motion.seconds}
-                for one in performances
-            ],
-            "matches": [match_view(match) for match in found],
-            "nearest": [match_view(match) for match in nearest[:NEAREST]] if not found else [],
+            **answer_view(found),
         }
         if search_id:
-            matches = {match.dance_id: match for match in shown}
-            self.searches.keep(search_id, KeptSearch(answer, performances, matches, clip, pictures))
+            self.searches.keep(search_id, KeptSearch(answer, reading.performances, found, clip, pictures))
         return answer
 
-    def _nearest(self, queries: Sequence[Query], limit: int, only: Only) -> tuple[list[Match], int]:
-        """The dances most like a clip, and how many dancers were searched: by a cluster, if there is one."""
+    def _choose_search(self) -> tuple[Searching, int]:
+        """What searches, a cluster if there is one, and how many dancers it knows."""
         if self.spread is not None:
-            return self.spread.search_queries(queries, limit=limit, only=only), self.spread.tracks
+            return self.spread.search_queries, self.spread.tracks
         engine = self.catalogue.engine()
-        return engine.search(queries, limit=limit, only=only), engine.tracks
+        return engine.search, engine.tracks
 
-    def explained(self, search: KeptSearch, dance_id: str) -> dict[str, Any]:
+    def explained(self, search: KeptSearch, dance_id: str, dancer: int | None = None) -> dict[str, Any]:
         """Why one of the dances that a search found is like the clip."""
-        match = search.match(dance_id)
+        match = search.match(dance_id, dancer)
         query = search.performance(match.dancer).queries()[int(match.mirrored)]
         known = self.catalogue.tracks([dance_id])
         _require_explainable(query.fingerprint, [track.fingerprint for track in known])
@@ -274,16 +266,18 @@ class Service:
         why, alignment = explain(engine, query, match)
         return explanation_view(match, why, alignment, dancer_of(known, alignment.reference))
 
-    def report(self, search: KeptSearch, dance_id: str, clip: Upload | None = None) -> str:
+    def report(
+        self, search: KeptSearch, dance_id: str, dancer: int | None = None, clip: Upload | None = None
+    ) -> str:
         """The evidence that the clip is one of the dances, as a page to hand on."""
-        match = search.match(dance_id)
+        match = search.match(dance_id, dancer)
         known = [track.fingerprint for track in self.catalogue.tracks([dance_id])]
         _require_explainable(search.performance(match.dancer).words, known)
-        return report_of(self.catalogue, self.options, search, dance_id, clip)
+        return report_of(self.catalogue, self.options, search, match, clip)
 
-    def differences(self, search: KeptSearch, dance_id: str) -> dict[str, Any]:
+    def differences(self, search: KeptSearch, dance_id: str, dancer: int | None = None) -> dict[str, Any]:
         """Where the clip differs from one of the dances, moment by moment."""
-        match = search.match(dance_id)
+        match = search.match(dance_id, dancer)
         motions = self.catalogue.motions(dance_id)
         if not motions:
             raise not_found("not_found", f"no skeletons of {dance_id!r} were kept, or it is gone")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dancematch.errors import FormatError, InputError
+from dancematch.formats.table import read_columns
 from dancematch.server.problems import RefusedError
 
 _HEAD = 512  # bytes that tell what a file is
@@ -18,7 +19,7 @@ _VIDEOS = ((b"\x1aE\xdf\xa3", 0, ".webm"), (b"ftyp", 4, ".mp4"), (b"AVI ", 8, ".
 _WORDS = "fingerprint.npy"  # the member that tells words from motion
 _OTHER = ".video"  # what only a decoder can tell
 VIDEO_SUFFIXES = (*(suffix for _, _, suffix in _VIDEOS), _OTHER)
-MOTION_SUFFIXES = (".npz", ".bvh", ".pkl", ".json")  # and .pt, which needs a process of its own
+MOTION_SUFFIXES = (".npz", ".bvh", ".pkl", ".json", ".csv")  # and .pt, which needs a process of its own
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ def suffix_of(path: Path) -> str:
         return ".bvh"
     if text[:1] in (b"{", b"["):
         return ".json"
+    if read_columns(path) is not None:
+        return ".csv"
     found = (suffix for mark, at, suffix in _VIDEOS if head[at : at + len(mark)] == mark)
     return next(found, _OTHER)
 

@@ -9,9 +9,12 @@ import numpy as np
 from dancematch.index.explain import Evidence, Explanation
 from dancematch.index.histogram import SEEN
 from dancematch.motion import to_body15
+from dancematch.pipeline import wording
+from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.compare import BONES, VISIBLE, Comparison
 from dancematch.pipeline.compare_page import rounded
 from dancematch.pipeline.drawings import pooled
+from dancematch.pipeline.extract import describe_ignored
 from dancematch.server.children import Picture
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span
@@ -103,9 +106,61 @@ def words_view(said: Mapping[int, Fingerprint], codebook: Codebook) -> dict[str,
     }
 
 
+def answer_view(answer: Answer) -> dict[str, Any]:
+    """One verdict per dancer with the likeliest dances, and what is no dancer."""
+    return {
+        "verdict": answer.verdict,
+        "dancers": [
+            {
+                "dancer": one.dancer,
+                "start": one.span.start,
+                "seconds": one.span.seconds,
+                "verdict": one.verdict,
+                "candidates": [match_view(match) for match in one.candidates],
+            }
+            for one in answer.dancers
+        ],
+        "ignored": [describe_ignored(one) for one in answer.ignored],
+    }
+
+
 def match_view(match: Match) -> dict[str, Any]:
-    """A match by the names of its fields."""
-    return dataclasses.asdict(match)
+    """A known dance with the verdict on it, in words too, and what that was made of."""
+    ratio = match.log_ratio
+    return {
+        "dance_id": match.dance_id,
+        "verdict": match.verdict,
+        "likelihood_ratio": None if ratio is None else wording.likelihood_ratio(ratio),
+        "bounded": ratio is not None and wording.is_bounded(ratio),
+        "evalue": match.evalue,
+        "sentence": wording.verdict_sentence(match),
+        "score": match.score,
+        "query": dataclasses.asdict(match.query),
+        "reference": dataclasses.asdict(match.reference),
+        "mirrored": match.mirrored,
+        "tempo": match.tempo,
+        "dancer": match.dancer,
+        "evidence": _evidence_view(match),
+        "passages": _all(match.passages),
+    }
+
+
+_SYNCHRONY = {  # names of the view by those of the match's parts
+    "height": "synchrony",
+    "lag_seconds": "synchrony_lag",
+    "overlap_seconds": "synchrony_seconds",
+    "ratio": "synchrony_ratio",
+}
+_NOT_OF_WORDS = {*_SYNCHRONY.values(), "query_bones", "reference_bones"}
+
+
+def _evidence_view(match: Match) -> dict[str, Any]:
+    parts, reason = match.parts, wording.synchrony_reason(match)
+    return {
+        "words": {name: value for name, value in parts.items() if name not in _NOT_OF_WORDS},
+        "synchrony": None if reason else {name: parts[of] for name, of in _SYNCHRONY.items()},
+        "reason": reason,
+    }
 
 
 def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer: int) -> dict[str, Any]:

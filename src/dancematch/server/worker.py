@@ -6,7 +6,8 @@ With "moments" and "marks" it cuts pictures out of a video instead (`cut_out`), 
 
 It tells on stdout, a JSON object a line: `{"progress": 0.4}` now and then, at last `{"done": true}`
 or `{"error": "VideoError", "message": "..."}`. The skeletons are in `target`, an .npz of ours; where
-the dancers were seen in the picture, in the file of `picture_path`.
+the dancers were seen in the picture, in the file of `picture_path`; what is no dancer, with the reason,
+in that of `ignored_path`.
 """
 
 import json
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dancematch import formats
-from dancematch.errors import DanceMatchError, NoDancerError
+from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
-from dancematch.pipeline.extract import end_with_parent
+from dancematch.pipeline.extract import end_with_parent, write_ignored
 from dancematch.pipeline.limits import WorkLimits, limit_self
+from dancematch.pose.selection import require_dancer, select_dancers
 from dancematch.pose.video import Limits
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ _TELL_EVERY_SECONDS = 0.2
 def picture_path(target: Path) -> Path:
     """Where it is kept where the dancers were seen in the picture."""
     return target.with_suffix(".picture.npz")
+
+
+def ignored_path(target: Path) -> Path:
+    """Where it is kept who and what else was followed in the video."""
+    return target.with_suffix(".ignored.json")
 
 
 def main(arguments: Sequence[str], make_estimator: MakeEstimator | None = None) -> int:
@@ -72,10 +79,10 @@ def _look(source: Path, target: Path, limits: WorkLimits, make_estimator: MakeEs
         return
     allowed = Limits(limits.video_pixels, limits.video_seconds, limits.seconds)
     tracks = make_estimator(allowed).tracks(source, on_frame=_Teller())
-    if not tracks:
-        raise NoDancerError("nobody was seen dancing in the video; a clip that shows a person was expected")
-    npz.write(target, [track.motion() for track in tracks], overwrite=True)
-    _write_picture(picture_path(target), tracks)
+    found = require_dancer(select_dancers(tracks), "the video")
+    npz.write(target, [track.motion() for track in found.dancers], overwrite=True)
+    _write_picture(picture_path(target), found.dancers)
+    write_ignored(ignored_path(target), found.ignored)
 
 
 def _cut(source: Path, target: Path, moments: list[float], marks: list[Any]) -> None:

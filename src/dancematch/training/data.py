@@ -47,9 +47,7 @@ def _files_below(folders: Sequence[str | Path]) -> list[Path]:
         files += [
             path
             for path in sorted(folder.rglob("*"))
-            if path.is_file()
-            and formats.is_motion_file(path)
-            and (path in wanted or not parse_name(path.stem))
+            if path.is_file() and formats.holds_motion(path) and (path in wanted or not parse_name(path.stem))
         ]
     if not files:
         raise InputError(f"there is no motion file below {', '.join(map(str, folders))}")

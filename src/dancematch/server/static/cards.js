@@ -1,9 +1,10 @@
-/** A match as a card: who it is, where, how changed, how sure. */
+/** A match as a card: which dance it is, where, how changed, and the verdict on it. */
 
 import { dancePath, withQuery } from "./api.js";
 import { el, link } from "./dom.js";
-import { plain, range, sureness, tempo } from "./say.js";
+import { plain, range, tempo } from "./say.js";
 import { thumbnail } from "./stage.js";
+import { verdictLine } from "./verdicts.js";
 
 const THUMBNAIL_FPS = 15,
   LONGEST = 8;
@@ -22,21 +23,18 @@ export const motionPath = (dance, span = undefined) =>
       })
     : null;
 
-/** What was changed, in short. @param {any} match @param {number} dancers of the clip @returns {string[]} */
-export const changes = (match, dancers) =>
-  [
-    match.mirrored ? "mirrored" : "",
-    tempo(match.tempo),
-    dancers > 1 ? `dancer ${match.dancer} of ${dancers}` : "",
-  ].filter(Boolean);
+/** What was changed, in short. @param {any} match @returns {string[]} */
+export const changes = (match) => [match.mirrored ? "mirrored" : "", tempo(match.tempo)].filter(Boolean);
+
+/** Where a match is compared. @param {any} answer @param {any} match */
+const comparison = (answer, match) =>
+  ["compare", answer.search_id, match.dance_id, match.dancer].map(encodeURIComponent).join("/");
 
 /**
  * @param {any} answer of the search @param {any} match
  * @param {{first?: boolean, dim?: boolean, dance?: any}} how
  */
 export function matchCard(answer, match, how) {
-  const sure = sureness(match.evalue, answer.max_evalue);
-  const to = `compare/${answer.search_id}/${encodeURIComponent(match.dance_id)}`;
   return el(
     "article",
     { class: `match card ${how.first ? "first" : ""} ${how.dim ? "dim" : ""}` },
@@ -47,10 +45,10 @@ export function matchCard(answer, match, how) {
       el(
         "h3",
         {},
-        link(to, { class: "whole" }, match.dance_id),
+        link(comparison(answer, match), { class: "whole" }, match.dance_id),
         how.dance?.label && el("span", { class: "tag" }, plain(how.dance.label)),
       ),
-      el("p", { class: `sure ${sure.level}` }, el("b", {}, sure.word), " ", el("span", {}, sure.sentence)),
+      verdictLine(match),
       el(
         "dl",
         { class: "spans" },
@@ -70,7 +68,7 @@ export function matchCard(answer, match, how) {
       el(
         "p",
         { class: "chips" },
-        changes(match, answer.dancers.length).map((text) => el("span", { class: "chip" }, text)),
+        changes(match).map((text) => el("span", { class: "chip" }, text)),
       ),
       how.first && el("span", { class: "why", "aria-hidden": "true" }, "See both side by side ›"),
     ),

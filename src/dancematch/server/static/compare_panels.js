@@ -224,8 +224,9 @@ export function placesPanel({ why, clock, path }) {
  * Where the two differ by their poses; fills the panel when it has come, and points at bones that are off.
  * @param {Pair} pair @param {HTMLElement} place @param {(bones: string[][]) => void} mark
  */
-export async function differencesPanel({ search_id, dance_id, clock, path }, place, mark) {
-  const found = await ask(`searches/${search_id}/matches/${encodeURIComponent(dance_id)}/differences`),
+export async function differencesPanel({ search_id, dance_id, why, clock, path }, place, mark) {
+  const from = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/differences`,
+    found = await ask(`${from}?dancer=${why.match.dancer}`),
     { bones } = await about();
   if (!found.same) return;
   const names = Object.keys(found.degrees);

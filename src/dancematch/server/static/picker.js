@@ -3,7 +3,7 @@
 import { button, el, icon } from "./dom.js";
 import { counted } from "./say.js";
 
-export const MOTIONS = [".npz", ".bvh", ".pkl", ".json", ".pt"];
+export const MOTIONS = [".npz", ".bvh", ".pkl", ".json", ".csv", ".pt"];
 export const VIDEOS = [
   ...[".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"],
   ...[".ogv", ".ts", ".webm", ".wmv"],

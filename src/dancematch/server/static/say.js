@@ -1,4 +1,4 @@
-/** Numbers as people say them: times, tempo, how sure. */
+/** Verdicts and numbers as people say them; `pipeline/wording.py` says the same elsewhere. */
 
 /** @typedef {{start: number, end: number}} Span */
 
@@ -35,43 +35,50 @@ export function tempo(ratio) {
   return `${percent} % ${ratio > 1 ? "faster" : "slower"}`;
 }
 
-/** 3, 40, 700, 200,000 or 4 million: two figures are enough. @param {number} value */
+/** 3, 40, 700, 2,000 or 4 million: one figure is enough, two below 100. @param {number} value */
 function roughly(value) {
-  if (value >= 1e9) return "a billion";
-  if (value >= 1e6) return `${rounded(value / 1e6)} million`;
-  return rounded(value);
+  if (value < 100) return value.toFixed(0);
+  const unit = 10 ** Math.floor(Math.log10(value)),
+    rounded = Math.round(value / unit) * unit;
+  return rounded >= 1e6 ? `${(rounded / 1e6).toLocaleString("en")} million` : rounded.toLocaleString("en");
 }
 
-/** With two figures that count. @param {number} value */
-function rounded(value) {
-  const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
-  return (Math.round(value / unit) * unit).toLocaleString("en");
+/** @typedef {"match" | "possible match" | "no match"} Verdict */
+
+/** @param {Verdict} verdict */
+export const verdictWord = (verdict) => verdict.charAt(0).toUpperCase() + verdict.slice(1);
+
+/** How often a search gives a dance as near by accident. @param {number | null} evalue */
+export function accident(evalue) {
+  if (evalue === null) return "";
+  if (evalue > 1.5) return `Every search gives about ${roughly(evalue)} as near by accident.`;
+  if (evalue > 1 / 1.5) return "About every search gives one as near by accident.";
+  return `By accident: 1 search in ${roughly(1 / evalue)}.`;
 }
 
-/**
- * How sure a match is, from how many dances chance alone would put as near.
- * @param {number | null} evalue
- * @param {number} limit up to which a match counts as one
- * @returns {{level: "sure" | "fair" | "weak" | "unknown", word: string, sentence: string}}
- */
-export function sureness(evalue, limit) {
-  if (evalue === null)
-    return { level: "unknown", word: "not measured", sentence: "How sure this is was not measured." };
-  if (evalue >= 1) {
-    const often = evalue < 1.5 ? "a dance" : `${roughly(evalue)} dances`;
-    return {
-      level: "weak",
-      word: "no match",
-      sentence: `By chance alone, ${often} would come this near in every search.`,
-    };
-  }
-  const often =
-    evalue < 1e-9 ? "less than once in a billion searches" : `once in ${roughly(1 / evalue)} searches`;
-  const sentence = `By chance: ${often}.`;
-  if (evalue > limit) return { level: "weak", word: "no match", sentence };
-  if (evalue > 1e-4) return { level: "fair", word: "fairly sure", sentence };
-  return { level: "sure", word: evalue < 1e-8 ? "practically certain" : "very sure", sentence };
+/** How much likelier the evidence is if the clip shows this dance than another. @param {any} match */
+export function ratio({ likelihood_ratio: value, bounded }) {
+  if (value === null) return "";
+  const times = Math.max(value, 1 / value);
+  if (times < 2) return "The evidence is about as likely if the clip shows this dance as if it shows another.";
+  const likely = `${bounded ? "more than" : "about"} ${roughly(times)} times ${value > 1 ? "more" : "less"} likely`;
+  return `The evidence is ${likely} if the clip shows this dance than if it shows another.`;
 }
+
+/** That there was no synchrony to judge by, and why; empty where there was. @param {any} match */
+export const basis = ({ evidence }) => (evidence.reason ? `Judged by words alone: ${evidence.reason}.` : "");
+
+/** How far both move at the same moments. @param {any} match */
+export function inStep({ evidence: { synchrony } }) {
+  if (!synchrony) return "";
+  const { height, overlap_seconds: seconds } = synchrony;
+  const how = height > 0.8 ? "closely" : height > 0.5 ? "mostly" : height > 0.25 ? "loosely" : "hardly";
+  return `Both move ${how} in step, compared over ${length(seconds)}.`;
+}
+
+/** A clip's dances in a heading. @param {string[]} names */
+export const listed = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** @type {Record<string, [string, string]>} */
 const METRICS = {

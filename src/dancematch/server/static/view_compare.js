@@ -1,6 +1,6 @@
 /** Why a match is one: both dancers side by side, the path that joins them, and what speaks for it. */
 
-import { ask, dancePath, hasToken, save } from "./api.js";
+import { ask, dancePath, hasToken, save, withQuery } from "./api.js";
 import { Alignment } from "./alignment.js";
 import { changes } from "./cards.js";
 import { el, icon, link } from "./dom.js";
@@ -14,9 +14,10 @@ import {
   wordsPanel,
 } from "./compare_panels.js";
 import { Clock, controls } from "./player.js";
-import { range, sureness } from "./say.js";
+import { range } from "./say.js";
 import { clips } from "./searching.js";
 import { takesAt } from "./stage.js";
+import { evidenceLines, verdictLine } from "./verdicts.js";
 
 /**
  * All that is known of the two.
@@ -25,8 +26,8 @@ import { takesAt } from "./stage.js";
  */
 
 /** @param {HTMLElement} root @param {string[]} parts */
-export async function show(root, [search_id, dance_id]) {
-  const pair = await load(search_id, dance_id),
+export async function show(root, [search_id, dance_id, dancer]) {
+  const pair = await load(search_id, dance_id, dancer),
     { match } = pair.why;
   const clip = await clipStage(pair),
     dance = danceStage(pair);
@@ -70,18 +71,26 @@ export async function show(root, [search_id, dance_id]) {
   };
 }
 
-/** @param {string} search_id @param {string} dance_id @returns {Promise<Pair>} */
-async function load(search_id, dance_id) {
+/**
+ * @param {string} search_id @param {string} dance_id
+ * @param {string} [dancer] of the clip; without one, whoever the dance fits best
+ * @returns {Promise<Pair>}
+ */
+async function load(search_id, dance_id, dancer = undefined) {
+  const place = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}`;
   const [answer, why, known] = await Promise.all([
     ask(`searches/${search_id}`),
-    ask(`searches/${search_id}/matches/${encodeURIComponent(dance_id)}`),
+    ask(withQuery(place, { dancer })),
     ask(dancePath(dance_id)),
   ]);
   const own = (await takesAt(`searches/${search_id}/motion?dancer=${why.match.dancer}`)).get(
     why.match.dancer,
   );
-  const place = `${dancePath(dance_id)}/motion?dancer=${why.reference_dancer}`;
-  const theirs = known.motion ? (await takesAt(place)).get(why.reference_dancer) || null : null;
+  const theirs = known.motion
+    ? (await takesAt(`${dancePath(dance_id)}/motion?dancer=${why.reference_dancer}`)).get(
+        why.reference_dancer,
+      ) || null
+    : null;
   const path = pathOf(why);
   const clock = new Clock({ start: own.start, end: own.end }, path.span);
   return { search_id, dance_id, answer, why, path, clock, clip: own, dance: theirs, known };
@@ -98,8 +107,9 @@ function pathOf({ path, match: { query, reference } }) {
  * which a link does not send, to be read in a tab of its own.
  * @param {Pair} pair
  */
-function reportLink({ search_id, dance_id, answer }) {
-  const path = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/report`,
+function reportLink({ search_id, dance_id, answer, why }) {
+  const place = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/report`,
+    path = withQuery(place, { dancer: why.match.dancer }),
     file = clips.get(search_id),
     name = el("span", {}, "Evidence report");
   const keep = async (event) => {
@@ -131,7 +141,7 @@ function reportLink({ search_id, dance_id, answer }) {
 function heading(pair) {
   const { answer, why, dance_id } = pair;
   const { match } = why,
-    sure = sureness(match.evalue, answer.max_evalue);
+    several = answer.dancers.length > 1 && `dancer ${match.dancer} of ${answer.dancers.length}`;
   return el(
     "div",
     { class: "hero left compare-head" },
@@ -146,20 +156,21 @@ function heading(pair) {
       "p",
       { class: "lead" },
       el("b", {}, range(match.query)),
-      ` of your clip ${sure.level === "weak" ? "comes nearest to" : "goes with"} `,
+      ` of your clip ${match.verdict === "no match" ? "comes nearest to" : "goes with"} `,
       el("b", {}, range(match.reference)),
       " of the dance.",
     ),
     el(
       "div",
       { class: "facts-line" },
-      el("p", { class: `sure ${sure.level}` }, el("b", {}, sure.word), " ", el("span", {}, sure.sentence)),
+      verdictLine(match),
       el(
         "p",
         { class: "chips" },
-        changes(match, answer.dancers.length).map((text) => el("span", { class: "chip" }, text)),
+        [...changes(match), several].map((text) => text && el("span", { class: "chip" }, text)),
       ),
       reportLink(pair),
     ),
+    evidenceLines(match),
   );
 }

@@ -1,54 +1,47 @@
-/** What a search found: ranked cards, or plainly that it is not known. */
+/** What a search says of a clip: one verdict per dancer, with the dance or with the nearest ones. */
 
 import { ask, dancePath, mayWrite } from "./api.js";
 import { addDialog } from "./adding.js";
 import { matchCard } from "./cards.js";
 import { button, el } from "./dom.js";
 import { dropPlace } from "./picker.js";
-import { counted } from "./say.js";
+import { counted, listed, range } from "./say.js";
 import * as searching from "./searching.js";
+import { badge } from "./verdicts.js";
+
+const NEAREST = 3; // dances that are shown where none is a match
 
 /** @param {HTMLElement} root @param {string[]} parts */
 export async function show(root, [search_id]) {
-  const answer = await ask(`searches/${search_id}`);
-  const shown = answer.found ? answer.matches : answer.nearest;
+  const answer = await ask(`searches/${search_id}`),
+    shown = answer.dancers.flatMap(worthShowing);
+  const names = [...new Set(shown.map((match) => match.dance_id))];
   // One may be gone by now.
-  const dances = await Promise.all(shown.map((match) => ask(dancePath(match.dance_id)).catch(() => null)));
-  const cards = shown.map((match, i) =>
-    matchCard(answer, match, { dance: dances[i], first: answer.found && i === 0, dim: !answer.found }),
+  const known = await Promise.all(names.map((name) => ask(dancePath(name)).catch(() => null)));
+  const dances = new Map(names.map((name, i) => [name, known[i]]));
+  root.append(
+    heading(answer),
+    ...answer.dancers.map((one) => section(answer, one, dances)),
+    ...ignored(answer),
+    again(),
   );
-  root.append(...(answer.found ? found(answer, cards) : unknown(answer, cards)), again());
 }
+
+/** The matches of a dancer or, without one, the nearest dances. @param {any} dancer @returns {any[]} */
+const worthShowing = ({ verdict, candidates }) =>
+  verdict === "no match"
+    ? candidates.slice(0, NEAREST)
+    : candidates.filter((match) => match.verdict !== "no match");
 
 /** @param {any} answer */
-function among({ filename, searched, elapsed_seconds: took }) {
-  const soon = took < 0.1 ? "less than a tenth of a second" : `${took.toFixed(1)} s`;
-  return `${filename || "Your clip"}, compared with ${counted(searched, "dancer")} in ${soon}.`;
-}
-
-/** @param {any} answer @param {HTMLElement[]} cards */
-function found(answer, [best, ...rest]) {
-  return [
-    el(
-      "div",
-      { class: "hero left" },
-      el("h1", {}, "This is ", el("em", {}, answer.matches[0].dance_id)),
-      el("p", { class: "faint" }, among(answer)),
-    ),
-    best,
-    rest.length > 0 && el("h2", {}, rest.length === 1 ? "It is also like this one" : "It is also like these"),
-    el("div", { class: "matches" }, rest),
-  ].filter(Boolean);
-}
-
-/** @param {any} answer @param {HTMLElement[]} cards */
-function unknown(answer, cards) {
-  const clip = searching.clips.get(answer.search_id);
-  return [
-    el(
-      "div",
-      { class: "hero left" },
-      el("h1", {}, "I don’t know this one"),
+function heading(answer) {
+  const clip = searching.clips.get(answer.search_id),
+    unknown = answer.verdict === "no match";
+  return el(
+    "div",
+    { class: "hero left" },
+    el("h1", {}, ...title(answer)),
+    unknown &&
       el(
         "p",
         { class: "lead" },
@@ -56,23 +49,83 @@ function unknown(answer, cards) {
           ? "None of the dances known here comes near enough to be it."
           : "No dances are known here that it could be.",
       ),
-      el("p", { class: "faint" }, among(answer)),
+    el("p", { class: "faint" }, among(answer)),
+    unknown &&
       mayWrite() &&
-        clip &&
-        el(
-          "div",
-          { class: "actions" },
-          button("Teach it as a new dance", () => addDialog([clip]), {}, "plus"),
-        ),
-    ),
-    answer.nearest.length > 0 &&
+      clip &&
       el(
-        "h2",
-        {},
-        `The nearest ${answer.nearest.length === 1 ? "one" : answer.nearest.length}, which are probably not it`,
+        "div",
+        { class: "actions" },
+        button("Add it as a new dance", () => addDialog([clip]), {}, "plus"),
       ),
-    el("div", { class: "matches" }, cards),
-  ].filter(Boolean);
+  );
+}
+
+/** @param {any} answer */
+function title({ verdict, dancers }) {
+  if (dancers.length > 1) return [`${dancers.length} dancers: `, el("em", {}, listed(dancesOf(dancers)))];
+  if (verdict === "no match") return ["No match"];
+  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, dancers[0].candidates[0].dance_id)];
+}
+
+/** What several dancers dance, each dance once. @param {any[]} dancers @returns {string[]} */
+const dancesOf = (dancers) => {
+  const name = ({ verdict, candidates: [best] }) =>
+    ({ match: best?.dance_id, "possible match": `perhaps ${best?.dance_id}`, "no match": "no match" })[verdict];
+  return [...new Set(dancers.map(name))];
+};
+
+/** @param {any} answer */
+function among({ filename, searched, elapsed_seconds: took }) {
+  const soon = took < 0.1 ? "less than a tenth of a second" : `${took.toFixed(1)} s`;
+  return `${filename || "Your clip"}, compared with ${counted(searched, "dancer")} in ${soon}.`;
+}
+
+/** @param {any} answer @param {any} dancer @param {Map<string, any>} dances */
+function section(answer, dancer, dances) {
+  const unknown = dancer.verdict === "no match",
+    several = answer.dancers.length > 1;
+  const cards = worthShowing(dancer).map((match, i) =>
+    matchCard(answer, match, {
+      dance: dances.get(match.dance_id),
+      first: !unknown && i === 0,
+      dim: unknown,
+    }),
+  );
+  const [best, ...rest] = unknown ? [null, ...cards] : cards;
+  return el(
+    "section",
+    { class: "dancer", "aria-label": `Dancer ${dancer.dancer}` },
+    several && dancerHeading(dancer),
+    best,
+    rest.length > 0 &&
+      el("h3", { class: "faint" }, unknown ? "Nearest, none of them near enough" : "It may also be"),
+    rest.length > 0 && el("div", { class: "matches" }, rest),
+  );
+}
+
+/** @param {any} dancer */
+const dancerHeading = ({ dancer, start, seconds, verdict }) =>
+  el(
+    "div",
+    { class: "dancer-head" },
+    el("h2", {}, `Dancer ${dancer}`),
+    el("span", { class: "faint" }, range({ start, end: start + seconds })),
+    badge(verdict),
+  );
+
+/** Who or what in the clip is no dancer, in small print. @param {any} answer */
+function ignored({ ignored: tracks }) {
+  if (!tracks.length) return [];
+  const row = (track) => el("li", {}, `${range(track)} ignored: ${track.reason}`);
+  return [
+    el(
+      "section",
+      { class: "ignored faint small", "aria-label": "Not searched for" },
+      el("p", {}, "Not searched for, being no dancer:"),
+      el("ul", {}, tracks.map(row)),
+    ),
+  ];
 }
 
 function again() {

@@ -1,0 +1,259 @@
+"""Fit the weights of the evidence: from pairs of recordings to src/dancematch/index/calibration.json.
+
+    python eval/fit_calibration.py CLIPS AISTPP_FOLDER [--skeletons FOLDER] [--write]
+
+CLIPS is a folder with an index.csv, as for `dancematch eval real`. Every dancer of it, and some basic clips
+of AIST++, are scored against every recording of both but copies of their own performance. What words and
+synchrony say goes into one number by set weights (`WEIGHTS`, relative to synchrony's: chosen once on these
+pairs so that real dances stand apart and AIST++ is ranked well); a logistic regression of two parameters
+turns that into log likelihood ratios. People, game characters and AIST++ have set shares, within them every
+dance
+the same. Prints JSON lines: quality cross-validated by dance, for each basis and ablation.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from dancematch.evaluation.clip_index import IndexedClip, read_index
+from dancematch.evaluation.clip_skeletons import load_distractors, load_recordings
+from dancematch.evaluation.likelihood import cllr, cllr_min, equal_error_rate
+from dancematch.evaluation.recognisers import Recording
+from dancematch.index import verdict
+from dancematch.index.engine import Engine, Query
+from dancematch.index.ranking import Scored
+from dancematch.model.tokeniser import load_background, load_model
+from dancematch.motion import mirror
+from dancematch.types import Fingerprint
+
+WEIGHTS: Mapping[str, Mapping[str, float]] = {
+    "both": {"synchrony": 1.0, "histogram": 20.0, "order": 5.0, "tempo": -2.0},
+    "words": {"histogram": 20.0, "order": 10.0},
+    "synchrony": {"synchrony": 1.0, "tempo": -2.0},
+    # Ablations, which are measured and not shipped.
+    "without amount": {"synchrony": 1.0, "all of histogram": 20.0, "all of order": 5.0, "tempo": -2.0},
+    "without cohort": {"strength": 5.0, "plain histogram": 20.0, "plain order": 5.0, "tempo": -2.0},
+}
+SHIPPED = ("both", "words", "synchrony")
+SHARES = {"people": 0.54, "game characters": 0.36, "aist": 0.10}  # of what each kind of pairs counts
+AIST_QUERIES = 240
+BOUNDS = (-4.0, 7.0)  # log10
+TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "index" / "calibration.json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One dancer of a recording that is a query, and which recordings are copies of it or the same dance."""
+
+    recording: Recording
+    part: str  # people, game characters, aist, or unknown
+    copies: frozenset[str]
+    same: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of recordings: [pairs] each."""
+
+    evidence: Mapping[str, np.ndarray]
+    same: np.ndarray
+    part: np.ndarray
+    dance: np.ndarray
+
+    def score(self, basis: str, chosen: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The weighted sum of a basis."""
+        return sum(weight * self.evidence[name][chosen] for name, weight in WEIGHTS[basis].items())
+
+
+def main() -> None:
+    """Score all pairs, fit, print, and write if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clips", type=Path)
+    parser.add_argument("aistpp", type=Path)
+    parser.add_argument("--skeletons", type=Path)
+    parser.add_argument("--write", action="store_true", help="Replace the shipped calibration.")
+    options = parser.parse_args()
+    clips = read_index(options.clips)
+    real = load_recordings(options.clips, clips, options.skeletons, jobs=2)
+    aist = load_distractors(options.aistpp)
+    pairs = score_pairs([*real, *aist], [*ask_real(clips, real), *ask_aist(aist)])
+    fits = {}
+    for basis in WEIGHTS:
+        fits[basis] = fit(pairs, basis, np.ones(len(pairs.same), bool))
+        ratios = cross_validate(pairs, basis, fits[basis])
+        for part, figures in describe(pairs, ratios).items():
+            print(json.dumps({"basis": basis, "part": part, **figures}))
+    if options.write:
+        write(fits, pairs)
+
+
+def ask_real(clips: Sequence[IndexedClip], recordings: Sequence[Recording]) -> list[Asked]:
+    """Every clip as a query."""
+    by_id = {one.recording_id: one for one in recordings}
+    return [
+        Asked(
+            by_id[clip.file], clip.part,
+            frozenset(other.file for other in clips if other.is_copy_of(clip) or
+                      (clip.kind != "dance" and other.dance == clip.dance)),
+            frozenset(other.file for other in clips if clip.kind == "dance" and other.dance == clip.dance),
+        )
+        for clip in clips
+    ]  # fmt: skip
+
+
+def ask_aist(recordings: Sequence[Recording]) -> list[Asked]:
+    """Some basic clips; other recordings by the same dancer are neither the same nor another dance."""
+    basic = [one for one in recordings if "/BM/" in one.recording_id]
+    chosen = np.random.default_rng(0).permutation(len(basic))[:AIST_QUERIES]
+    asked = []
+    for one in (basic[place] for place in sorted(chosen.tolist())):
+        same = [other for other in recordings if other.dance_id == one.dance_id]
+        own = frozenset(other.recording_id for other in same if _dancer(other) == _dancer(one))
+        asked.append(Asked(one, "aist", own, frozenset(other.recording_id for other in same)))
+    return asked
+
+
+def _dancer(recording: Recording) -> str:
+    return recording.recording_id.split("/")[-2]
+
+
+def score_pairs(recordings: Sequence[Recording], asked: Sequence[Asked]) -> Pairs:
+    """The evidence of each pair, by the variant and track that speak most for one dance."""
+    model = load_model()
+    known = [(one.recording_id, model.fingerprint(m)) for one in recordings for m in one.motions]
+    engine = Engine(model.codebook, known, background=load_background(model))
+    names = np.array([name for name, _ in known])
+    rows: list[dict[str, np.ndarray]] = []
+    facts: list[tuple[bool, str, str]] = []
+    for one in tqdm(asked, desc="queries"):
+        for motion in one.recording.motions:
+            variants = [model.fingerprint(motion), model.fingerprint(mirror(motion))]
+            kept = np.flatnonzero(~np.isin(names, list(one.copies)))
+            kept, evidence = _best(engine, variants, names, kept)
+            rows.append(evidence)
+            same = np.isin(names[kept], list(one.same))
+            facts += [(bool(flag), one.part, one.recording.dance_id) for flag in same]
+    evidence = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    same, part, dance = map(np.array, zip(*facts, strict=True))
+    return Pairs(evidence, same, part, dance)
+
+
+def _best(
+    engine: Engine, variants: Sequence[Fingerprint], names: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Of each recording the best track, by its best variant."""
+    scored = [_evidence(engine.scored_tracks(Query(one), np.arange(len(names)))) for one in variants]
+    sums = np.stack([sum(w * one[name] for name, w in WEIGHTS["both"].items()) for one in scored])
+    variant = sums.argmax(axis=0)
+    order = kept[np.argsort(-sums.max(axis=0)[kept], kind="stable")]
+    _, firsts = np.unique(names[order], return_index=True)
+    chosen = order[firsts]
+    picked = {
+        name: np.stack([one[name] for one in scored])[variant, np.arange(len(names))][chosen]
+        for name in scored[0]
+    }
+    return chosen, picked
+
+
+def _evidence(scored: Scored) -> dict[str, np.ndarray]:
+    """What is shipped, and what ablations are made of."""
+    parts = scored.judged.parts
+    relative = scored.null.relative(parts["histogram"], parts["order"], scored.synchrony.strengths)
+    return {
+        **scored.evidence,
+        "all of histogram": relative["histogram"],
+        "all of order": relative["order"],
+        "plain histogram": parts["histogram"],
+        "plain order": parts["order"],
+        "strength": scored.synchrony.strengths,
+    }
+
+
+def fit(pairs: Pairs, basis: str, chosen: np.ndarray) -> tuple[float, float]:
+    """Intercept and scale of a weighted logistic regression, by Newton's method."""
+    score, same = pairs.score(basis, chosen), pairs.same[chosen]
+    weights = _shares(pairs, chosen)
+    columns, beta = np.stack([np.ones_like(score), score], axis=1), np.array([-3.0, 0.5])
+    for _ in range(100):
+        odds = 1 / (1 + np.exp(-np.clip(columns @ beta, -50, 50)))
+        slope = columns.T @ (weights * (same - odds))
+        bend = (columns * (weights * odds * (1 - odds))[:, None]).T @ columns + 1e-9 * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        beta = beta + np.clip(step, -1, 1)
+        if np.abs(step).max() < 1e-8:
+            break
+    return float(beta[0]), float(beta[1])
+
+
+def _shares(pairs: Pairs, chosen: np.ndarray) -> np.ndarray:
+    """What each pair counts: both kinds one in all, each part its share, each dance within it the same."""
+    same, part, dance = pairs.same[chosen], pairs.part[chosen], pairs.dance[chosen]
+    weights = np.zeros(len(same))
+    for name, share in SHARES.items():
+        own = same & (part == name)
+        for one in np.unique(dance[own]):
+            members = own & (dance == one)
+            weights[members] = share / len(np.unique(dance[own])) / members.sum()
+    for is_aist, share in ((True, SHARES["aist"]), (False, 1 - SHARES["aist"])):
+        members = ~same & ((part == "aist") == is_aist)
+        weights[members] = share / members.sum()
+    return weights
+
+
+def cross_validate(pairs: Pairs, basis: str, everything: tuple[float, float]) -> np.ndarray:
+    """Log10 ratios, those of each real dance by a fit without it."""
+    ratios = everything[0] + everything[1] * pairs.score(basis)
+    real = np.isin(pairs.part, ["people", "game characters"])
+    for dance in np.unique(pairs.dance[real]):
+        own = pairs.dance == dance
+        intercept, scale = fit(pairs, basis, ~own)
+        ratios[own] = intercept + scale * pairs.score(basis, own)
+    return np.clip(ratios / np.log(10), *BOUNDS)
+
+
+def describe(pairs: Pairs, ratios: np.ndarray) -> dict[str, dict[str, object]]:
+    """Quality of the ratios on real clips and on AIST++."""
+    result = {}
+    for name, own in (("real", pairs.part != "aist"), ("aist", pairs.part == "aist")):
+        same, different = ratios[own & pairs.same], ratios[own & ~pairs.same]
+        result[name] = {
+            "same": len(same), "different": len(different),
+            "cllr": round(cllr(same, different), 4), "cllr_min": round(cllr_min(same, different), 4),
+            "equal_error_rate": round(equal_error_rate(same, different), 4),
+            "different_beyond": {  # at most 1 for ratios that are what they say
+                str(x): round(float((different >= x).mean() * 10**x), 4) for x in (1, 2, 3, 4, 5)
+            },
+            "largest_different": round(float(different.max()), 2),
+            "quantiles_same": [round(float(q), 2) for q in np.quantile(same, (0, 0.05, 0.25, 0.5, 0.75))],
+        }  # fmt: skip
+    return result
+
+
+def write(fits: Mapping[str, tuple[float, float]], pairs: Pairs) -> None:
+    """Replace the shipped calibration."""
+    found = {
+        basis: {
+            "intercept": round(fits[basis][0], 4),
+            "weights": {name: round(fits[basis][1] * w, 4) for name, w in WEIGHTS[basis].items()},
+        }
+        for basis in SHIPPED
+    }
+    counts = {
+        part: [
+            int((pairs.same & (pairs.part == part)).sum()),
+            int((~pairs.same & (pairs.part == part)).sum()),
+        ]
+        for part in np.unique(pairs.part).tolist()
+    }
+    source = {"command": "eval/fit_calibration.py", "model_id": load_model().model_id, "pairs": counts}
+    made = {"format": verdict.FORMAT, "bounds": list(BOUNDS), "fits": found, "source": source}
+    TARGET.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

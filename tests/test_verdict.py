@@ -1,0 +1,172 @@
+"""Likelihood ratios, E-values and verdicts."""
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dance_samples import dance, shipped, shipped_background, standing
+from dancematch.errors import InputError
+from dancematch.index.engine import Engine, Query
+from dancematch.index.verdict import (
+    ENOUGH_SECONDS,
+    FORMAT,
+    LEAST_SECONDS,
+    MAX_EVALUE,
+    POSSIBLE_EVALUE,
+    evalue_of,
+    shipped_calibration,
+    verdict_of,
+    words_amount,
+)
+from dancematch.motion import excerpt, mirror
+from dancematch.pipeline.answer import search_dancers
+from dancematch.pipeline.readings import read_motions
+
+RATIOS = st.floats(-4, 7)
+
+
+def queries(motion):
+    return [Query(shipped().fingerprint(motion)), Query(shipped().fingerprint(mirror(motion)), mirrored=True)]
+
+
+def engine(*numbers, eight_counts=4):
+    known = [(f"dance{n}", shipped().fingerprint(dance(n, 1, eight_counts))) for n in numbers]
+    return Engine(shipped().codebook, known, background=shipped_background())
+
+
+@given(RATIOS, RATIOS, st.integers(1, 10**6))
+def test_a_larger_ratio_is_never_more_often_an_accident(one, other, dances):
+    """E-values fall as ratios grow, rise with the catalogue, and are never more than all dances."""
+    low, high = sorted([one, other])
+
+    assert evalue_of(high, dances) <= evalue_of(low, dances) <= dances
+    assert evalue_of(high, dances) <= evalue_of(high, 2 * dances)
+
+
+@pytest.mark.parametrize(
+    ("evalue", "verdict"),
+    [(0.0, "match"), (MAX_EVALUE, "match"), (2 * MAX_EVALUE, "possible match"),
+     (0.99 * POSSIBLE_EVALUE, "possible match"), (POSSIBLE_EVALUE, "no match")],
+)  # fmt: skip
+def test_verdicts_follow_from_the_evalue(evalue, verdict):
+    """Three verdicts, with their limits included."""
+    assert verdict == verdict_of(evalue)
+
+
+def test_the_limit_of_a_match_can_be_moved():
+    """Stricter makes a match a possible one; laxer than possible makes both limits one."""
+    assert "possible match" == verdict_of(0.05, max_evalue=0.01)
+    assert "match" == verdict_of(5.0, max_evalue=10.0)
+
+
+@given(st.floats(0, 30), st.floats(0, 30))
+def test_more_seen_counts_more(one, other):
+    """Words count from two seconds on, in full from five."""
+    low, high = sorted([one, other])
+
+    assert 0 <= words_amount(low) <= words_amount(high) <= 1
+    assert (words_amount(low) == 0) == (low < LEAST_SECONDS)
+    assert (words_amount(high) == 1) == (high >= ENOUGH_SECONDS)
+
+
+@pytest.mark.parametrize("basis", ["both", "words", "synchrony"])
+def test_evidence_only_speaks_for_what_it_shows(basis):
+    """More agreement never lowers a ratio; a tempo that had to be tried never raises it."""
+    weights = shipped_calibration(basis).weights
+
+    assert all((weight <= 0) == (name == "tempo") for name, weight in weights.items())
+    assert FORMAT == json.loads((files("dancematch.index") / "calibration.json").read_text())["format"]
+
+
+def test_ratios_stay_within_what_the_data_support():
+    """However much speaks for a dance, nothing like 1e-20 comes out."""
+    lots = {name: np.array([-1e6, 1e6]) for name in ("synchrony", "histogram", "order", "tempo")}
+    calibration = shipped_calibration()
+    lots["tempo"] = np.zeros(2)
+
+    assert [calibration.least, calibration.most] == calibration.log_ratios(lots).tolist()
+
+
+def test_less_than_two_seconds_are_never_a_match():
+    """The dance itself, but hardly seen: too little to say anything."""
+    found = engine(0, 1).search(queries(excerpt(dance(0, 1, 4), 3.0, 4.8)), limit=1)
+
+    assert "no match" == found[0].verdict
+
+
+@pytest.mark.parametrize("known", [1, 3, 12])
+def test_small_catalogues_know_their_dances_and_no_others(known):
+    """With one known dance as with twelve: another body is a match, another dance is none."""
+    small = engine(*range(known))
+
+    assert ("dance0", "match") == _best(small, dance(0, 2, 4))
+    assert "no match" == _best(small, dance(40, 2, 4))[1]
+
+
+def _best(among, motion):
+    found = among.search(queries(motion), limit=1)[0]
+    return found.dance_id, found.verdict
+
+
+def test_words_alone_still_answer():
+    """Of a dance that came without skeletons the words are known: they suffice among few dances."""
+    motion = dance(3, 1, 4)
+    bare = [(f"dance{n}", replace(shipped().fingerprint(dance(n, 1, 4)), bones=None)) for n in (3, 4, 5)]
+    among = Engine(shipped().codebook, bare, background=shipped_background())
+    found = among.search(queries(motion), limit=3)
+
+    assert ("dance3", "match", 0.0) == (found[0].dance_id, found[0].verdict, found[0].parts["synchrony"])
+
+
+def test_without_a_cohort_nothing_can_be_said():
+    """No unrelated dances to compare with: every ratio is 1."""
+    among = Engine(shipped().codebook, [("dance0", shipped().fingerprint(dance(0)))])
+    found = among.search(queries(dance(0)), limit=1)
+
+    assert (0.0, 1.0) == (found[0].log_ratio, found[0].evalue)
+
+
+def test_two_dancers_with_two_dances_give_both():
+    """One verdict per dancer: each side of a duet is named."""
+    among = engine(*range(8))
+    clip = read_motions([dance(2, 2, 4), dance(5, 3, 4)], shipped(), "duet")
+    answer = search_dancers(among.search, clip, limit=3)
+
+    assert ["match", "match"] == [one.verdict for one in answer.dancers]
+    assert ["dance2", "dance5"] == [one.candidates[0].dance_id for one in answer.dancers]
+    assert {"dance2", "dance5"} == {match.dance_id for match in answer.matches}
+
+
+def test_an_answer_names_what_was_ignored():
+    """Somebody who stands still beside the dancer is no query, and is told of."""
+    clip = read_motions([dance(2, 2, 4), standing(300)], shipped(), "clip")
+    answer = search_dancers(engine(1, 2).search, clip)
+
+    assert [1] == [one.dancer for one in answer.dancers]
+    assert "does not move" in answer.ignored[0].reason
+    described = answer.described()
+    assert "match" == described["verdict"] == described["dancers"][0]["verdict"]
+    assert described["ignored"][0]["reason"] == answer.ignored[0].reason
+    json.dumps(described)
+
+
+def test_no_match_still_names_the_nearest():
+    """An unknown dance gets the candidates that were looked at, and a verdict that rejects them."""
+    answer = search_dancers(engine(0, 1, 2).search, read_motions([dance(77, 2, 4)], shipped(), "clip"))
+
+    assert "no match" == answer.verdict
+    assert 3 == len(answer.candidates)
+    assert not answer.matches
+
+
+def test_a_fingerprint_with_other_bones_is_refused():
+    """Bones come one row per word."""
+    words = shipped().fingerprint(dance(0))
+
+    with pytest.raises(InputError, match=r"bones must be"):
+        replace(words, bones=words.bones[:-1])
