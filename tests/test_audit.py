@@ -23,7 +23,7 @@ from dancematch.evaluation.audit import (
 )
 from dancematch.index.engine import Engine, Query
 from dancematch.index.settings import Only
-from dancematch.index.verdict import evalue_of, shipped_calibration
+from dancematch.index.verdict import MAX_EVALUE, evalue_of, shipped_calibration
 from dancematch.motion import excerpt
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.types import Span
@@ -155,7 +155,7 @@ def test_one_dance_alone_cannot_be_taken_for_another(tmp_path):
 
     assert 0 == answer.code
     assert "False accepts cannot be measured" in answer.out
-    assert "No limit is suggested, E <= 0.05 stays" in answer.out
+    assert f"No limit is suggested, E <= {MAX_EVALUE:g} stays" in answer.out
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
 
 

@@ -9,8 +9,7 @@ from dancematch.benchmark.pictures import timeline
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.drawings import frames_at, skeletons_at
-from dancematch.pipeline.report_text import evidence_sentence, ratio_text
-from dancematch.pipeline.wording import accident_sentence, capitalise
+from dancematch.pipeline.wording import accident_sentence, capitalise, ratio_cell, ratio_words
 from dancematch.types import Match
 
 _MOMENTS = 4  # pictures per match
@@ -91,7 +90,7 @@ def _evidence(name: str, match: Match, demo: Demo, catalogue: Catalogue) -> Iter
         f"<p>Seconds {match.query.start:.1f} to {match.query.end:.1f} of the clip are seconds "
         f"{match.reference.start:.1f} to {match.reference.end:.1f} of the dance, "
         f"{'mirrored' if match.mirrored else 'not mirrored'}, at {tempo:.2f} times its tempo. "
-        f"{evidence_sentence(match.log_ratio or 0.0)} {accident_sentence(match.evalue)}</p>"
+        f"{ratio_words(match.log_ratio or 0.0)} {accident_sentence(match.evalue)}</p>"
     )
     seen = demo.motions[name]
     known = catalogue.motions(match.dance_id)[0]
@@ -142,7 +141,7 @@ def _percent(value: float) -> int:
 def _nearest(matches: tuple[Match, ...]) -> str:
     rows = "".join(
         f"<tr><td>{escape(m.dance_id)}</td><td>{m.score:.2f}</td>"
-        f"<td>{ratio_text(m.log_ratio or 0.0)}</td></tr>"
+        f"<td>{ratio_cell(m.log_ratio or 0.0)}</td></tr>"
         for m in matches
     )
     heads = "<tr><th>dance</th><th>score</th><th>the evidence is, if the clip shows it</th></tr>"

@@ -115,7 +115,7 @@ def _emit(made: "Audit", suggestion: "Suggestion", limit: float, seed: int) -> N
 
 
 def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
-    from dancematch.pipeline.report_text import accident_text
+    from dancematch.pipeline.wording import accident_sentence
 
     click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; a match has E <= {limit:g}")
     emit_table(
@@ -139,10 +139,9 @@ def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
     click.echo(_suggestion_line(made, suggestion, limit))
     for one in made.most_alike(_ALIKE):
         if one.unknown_evalue <= limit:
-            often = accident_text(one.unknown_evalue)
             click.echo(
-                f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}, by accident in {often}; "
-                "'dancematch dedup' shows whether they are one"
+                f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}. "
+                f"{accident_sentence(one.unknown_evalue)} 'dancematch dedup' shows whether they are one."
             )
 
 

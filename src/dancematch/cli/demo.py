@@ -74,7 +74,7 @@ def demo_command(output: Path, as_json: bool) -> None:
 
 
 def _row(answer: "Answer") -> list[str]:
-    from dancematch.pipeline.report_text import accident_text
+    from dancematch.pipeline.wording import accident_cell
 
     told = ["ok" if answer.correct else "WRONG", answer.query, answer.story, answer.verdict]
     match = answer.match
@@ -87,6 +87,6 @@ def _row(answer: "Answer") -> list[str]:
         f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
         "yes" if match.mirrored else "no",
         f"x{match.tempo:.2f}",
-        accident_text(match.evalue),
+        accident_cell(match.evalue),
         ", ".join(other.dance_id for other in answer.nearest[1:2]),
     ]
