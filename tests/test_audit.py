@@ -23,6 +23,7 @@ from dancematch.evaluation.audit import (
 )
 from dancematch.index.engine import Engine, Query
 from dancematch.index.settings import Only
+from dancematch.index.verdict import MAX_EVALUE, evalue_of, shipped_calibration
 from dancematch.motion import excerpt
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.types import Span
@@ -53,7 +54,7 @@ def engine(*numbers: int) -> Engine:
 
 
 def test_a_search_without_a_dance_is_that_of_a_catalogue_without_it():
-    """Dance 3 left out by name, and never entered: the same dances, and as sure of them."""
+    """Dance 3 left out by name, and never entered: the same dances, and as likely."""
     asked = [Query(shipped().fingerprint(dance(3, dancer=1)))]
     left_out = engine(*range(12)).search(asked, limit=20, only=Only(but=frozenset({"dance3", "unknown"})))
     never_there = engine(*(n for n in range(12) if n != 3)).search(asked, limit=20)
@@ -97,14 +98,14 @@ def test_the_upper_body_has_no_legs():
 
 
 def test_changed_dances_are_found_where_they_are(db):
-    """Among ten, the dance or its other take is first and sure, however it is changed, at its place."""
+    """Among ten, the dance or its other recording is a match however it is changed, and at its place."""
     with open_catalogue(db, create=False) as catalogue:
         made = audit(catalogue, changes=("none", "mirror", "excerpt", "upper-body"), by_label=True)
     found = made.survivals(0.05)
 
     assert (10, 10, 40) == (made.dances, made.asked, len(made.answers))
     assert [1.0] * 4 == [one.rank1 for one in found]
-    assert all(one.sure >= 0.9 and one.place >= 0.8 for one in found)
+    assert all(one.accepted >= 0.9 and one.place >= 0.8 for one in found)
     assert 10 == made.left_out
 
 
@@ -122,7 +123,7 @@ def test_another_take_is_a_false_accept_unless_labels_say_otherwise(db):
     }
     assert 0.4 <= by_name.survivals(0.05)[0].false_accepts
     assert by_label.survivals(0.05)[0].false_accepts < 0.2
-    assert most.stranger_evalue < rest.stranger_evalue
+    assert most.unknown_evalue < rest.unknown_evalue
     assert len({frozenset((one.dance_id, one.taken_for)) for one in by_name.most_alike(9)}) == len(
         by_name.most_alike(9)
     )
@@ -147,14 +148,14 @@ def test_dances_with_excluded_stretches_are_not_asked_for(tmp_path):
 
 
 def test_one_dance_alone_cannot_be_taken_for_another(tmp_path):
-    """There is no stranger's rate and no suggestion; the rest is told all the same."""
+    """There is no rate of false accepts and no suggestion; the rest is told all the same."""
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         catalogue.add(write_dance(tmp_path / "one.npz", 1))
     answer = run_main("audit", tmp_path / "dances.db", "--changes", "none", "--plot", tmp_path / "a.png")
 
     assert 0 == answer.code
     assert "False accepts cannot be measured" in answer.out
-    assert "No limit is suggested, E <= 0.05 stays" in answer.out
+    assert f"No limit is suggested, E <= {MAX_EVALUE:g} stays" in answer.out
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
 
 
@@ -170,23 +171,23 @@ def test_a_catalogue_without_skeletons_says_so(tmp_path):
     assert "the catalogue is empty" in run_main("audit", tmp_path / "empty.db").complaint
 
 
-def answers_of(strangers: list[float]) -> Audit:
-    """A dance a stranger: each is named first at E = 1e-3, and without its entry accepted at its own."""
+def answers_of(unknown: list[float]) -> Audit:
+    """One dance per value: named first at E = 1e-3, and without its entry accepted at the value."""
     made = tuple(
-        Answer(f"dance{n}", "none", True, 1e-3, 1.0, "another", doubt) for n, doubt in enumerate(strangers)
+        Answer(f"dance{n}", "none", True, 1e-3, 1.0, "another", doubt) for n, doubt in enumerate(unknown)
     )
     return Audit(made, len(made), len(made), "model")
 
 
-def test_the_suggested_limit_lets_in_what_was_wanted():
-    """Of two hundred strangers at E = .01, .02, ..., 2 one per cent is two: the limit is below the third."""
+def test_the_suggested_limit_accepts_what_was_wanted():
+    """Of two hundred unknown dances at E = .01, .02, ..., 2 one per cent is two: it is below the third."""
     made = answers_of([0.01 * n for n in range(1, 201)])
     found = made.suggest(0.01)
 
     assert 0.02 <= found.evalue < 0.03
     assert 0.01 == made.false_accepts(found.evalue)[0]
     assert found.interval[0] <= found.evalue <= found.interval[1]
-    assert 1.0 == found.sure
+    assert 1.0 == found.accepted
 
 
 @pytest.mark.parametrize("dances", [1, 99])
@@ -197,7 +198,7 @@ def test_too_few_dances_suggest_nothing(dances):
 
 
 def test_nobody_let_in_is_not_nobody_ever():
-    """Thirty strangers refused still leave room for one in ten."""
+    """Thirty unknown dances rejected still leave room for one in ten."""
     share, (low, high) = answers_of([5.0] * 30).false_accepts(0.05)
 
     assert (0.0, 0.0, 0.1) == (share, low, pytest.approx(high))
@@ -230,6 +231,14 @@ def test_a_catalogue_full_of_twins_has_no_limit():
     assert (None, 20) == (found.evalue, found.dances_needed)
 
 
+def test_a_limit_that_no_evidence_meets_is_not_suggested():
+    """Dances under two names have the largest ratio there is: below its E-value nothing is accepted."""
+    least = evalue_of(shipped_calibration().most, 100)
+
+    assert answers_of([least, *[1.0] * 9] * 10).suggest(0.05).evalue is None
+    assert answers_of([1.0] * 100).suggest(0.05).evalue is not None
+
+
 def test_the_command_tells_all_of_it(db, tmp_path):
     """An object a change and one for the catalogue; a picture only where nothing is replaced."""
     picture = tmp_path / "audit.png"
@@ -250,12 +259,15 @@ def test_the_table_names_dances_that_are_taken_for_others(db):
 
     assert "10 of 10 dances" in answer.out
     assert "is taken for" in answer.out
-    assert "Suggested: --max-evalue" in answer.out
+    # Four of ten are there twice, and two recordings of one dance have the largest ratio there is.
+    assert "No limit is suggested: a share above 0.2 is taken for another by the strongest" in answer.out
+    by_label = run_main("audit", db, "--changes", "none", "--false-accepts", 0.2, "--by-label")
+    assert "Suggested: --max-evalue" in by_label.out
 
 
 def test_takes_of_one_label_that_are_taken_for_one_another_point_to_the_option(db):
     """Four takes of two labels are false accepts by name; by label nothing is left to say."""
-    hint = "4 of the false accepts are dances of one label; if these are takes of one dance, --by-label"
+    hint = "4 of the false accepts are dances of one label; if these are recordings of one dance, --by-label"
 
     assert hint in run_main("audit", db, "--changes", "none", "--max-evalue", 0.001).err
     assert "of one label" not in run_main("audit", db, "--changes", "none", "--by-label").err

@@ -8,6 +8,7 @@ import pytest
 from dancematch.benchmark import demo
 from dancematch.benchmark.demo import Demo, Scene, run_demo
 from dancematch.benchmark.demo_report import write_report
+from dancematch.cli.demo import _row
 from dancematch.errors import InputError
 
 
@@ -36,6 +37,7 @@ def test_a_mirrored_performance_by_another_dancer_is_recognised_from_video(finis
     answer = finished.answers[0]
 
     assert "dance-4" == answer.answer
+    assert answer.verdict in ("match", "possible match")
     assert answer.match is not None
     assert answer.match.mirrored
     assert 0.5 == pytest.approx(answer.match.reference.start, abs=0.3)
@@ -46,6 +48,7 @@ def test_a_dance_that_was_never_learnt_is_not_recognised(finished: Demo) -> None
     answer = finished.answers[1]
 
     assert answer.answer is None
+    assert "no match" == answer.verdict
     assert answer.correct
     assert 3 == len(answer.nearest)
 
@@ -57,8 +60,19 @@ def test_the_report_needs_nothing_beside_it(finished: Demo) -> None:
     assert 8 == page.count("data:image/jpeg;base64,")
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
     assert "Everything here is rendered" in page
-    assert "I don’t know this one" in page
+    assert "No match: “I don’t know this one”" in page
+    assert "by accident." in page
     assert "dance-4" in page
+
+
+def test_the_table_names_verdict_and_accident(finished: Demo) -> None:
+    """What a search gives by accident is said of what was recognised, and of nothing else."""
+    known_row, unknown_row = map(_row, finished.answers)
+
+    assert len(known_row) == len(unknown_row)
+    assert "match" in known_row[3]
+    assert any(re.fullmatch(r"1 in [\d,]+( million)?", cell) for cell in known_row)
+    assert ["no match", "I don't know this one"] == unknown_row[3:5]
 
 
 def test_a_finished_demo_is_not_rendered_again(finished: Demo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,8 @@ from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.report import Evidence, command_for, evidence, look_at
 from dancematch.pipeline.report_page import page_of, write_report
-from dancematch.pipeline.report_text import cautions, evalue_text, evidence_sentence, headline
+from dancematch.pipeline.report_text import cautions, evalue_text, headline
+from dancematch.pipeline.wording import ratio_words
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
@@ -180,7 +181,7 @@ def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it
 
     assert depends not in headline(with_ratio(found, 5.0, 10))
     assert depends in headline(with_ratio(found, 2.5, 100))
-    assert "of this dance alone it would be a possible match" in headline(with_ratio(found, 1.0, 100))
+    assert "of this dance alone it would be a possible match" in headline(with_ratio(found, 0.5, 100))
     assert "depends" not in headline(with_ratio(found, -1.0, 100))
 
 
@@ -205,16 +206,16 @@ def test_the_limit_may_be_any(db, folder):
     ],
 )
 def test_a_ratio_in_words(log_ratio, expected):
-    assert f"The evidence is {expected}" == evidence_sentence(log_ratio)
+    assert f"The evidence is {expected}" == ratio_words(log_ratio)
 
 
 def test_a_ratio_is_bounded_in_words():
     """By what the calibration supports: no report says more."""
     bounds = shipped_calibration()
 
-    assert evidence_sentence(bounds.most).startswith("The evidence is more than ")
-    assert "times less likely" in evidence_sentence(bounds.least)
-    assert evidence_sentence(bounds.least).startswith("The evidence is more than ")
+    assert ratio_words(bounds.most).startswith("The evidence is more than ")
+    assert "times less likely" in ratio_words(bounds.least)
+    assert ratio_words(bounds.least).startswith("The evidence is more than ")
 
 
 # ---- whether both move at the same moments

@@ -19,7 +19,7 @@ from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import motions_of_many
-from dancematch.types import Match, Motion
+from dancematch.types import Match, Motion, Verdict
 
 VERSION = 1  # of what is rendered: a folder of another version is not continued
 KNOWN_DANCES = 6
@@ -88,7 +88,8 @@ class Answer:
     query: str
     story: str
     expected: str | None  # None: the dance is not in the catalogue
-    answer: str | None  # None: "I don't know this one"
+    answer: str | None  # of a match or possible match; None: "I don't know this one"
+    verdict: Verdict
     rank: int | None  # of the expected dance among all, 1 = first
     score: float | None
     correct: bool
@@ -146,6 +147,7 @@ def _answer(scene: Scene, names: dict[int, str], found: Sequence[Match], nearest
         story=scene.story,
         expected=expected,
         answer=answer,
+        verdict=match.verdict if match else "no match",
         rank=order.index(expected) + 1 if expected in order else None,
         score=nearest[0].score if nearest else None,
         correct=answer == expected,

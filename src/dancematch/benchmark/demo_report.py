@@ -9,9 +9,10 @@ from dancematch.benchmark.pictures import timeline
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.drawings import frames_at, skeletons_at
+from dancematch.pipeline.wording import accident_sentence, capitalise, ratio_cell, ratio_words
 from dancematch.types import Match
 
-_MOMENTS = 4  # pictures a match
+_MOMENTS = 4  # pictures per match
 
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fbfaf8; --ink: #1c1b1a; --faint: #6b6863; --line: #dcd8d1;
@@ -74,7 +75,8 @@ def _card(answer: Answer, demo: Demo, catalogue: Catalogue) -> Iterator[str]:
     said = escape(answer.answer) if answer.answer else "“I don’t know this one”"
     expected = escape(answer.expected) if answer.expected else "a dance that was never learnt"
     yield f"<article><h2>{escape(answer.query)} <small>— {escape(answer.story)}</small></h2>"
-    yield f'<p><span class="verdict {tone}">{said}</span> — {mark}; it is {expected}.</p>'
+    verdict = f"{escape(capitalise(answer.verdict))}: {said}"
+    yield f'<p><span class="verdict {tone}">{verdict}</span> — {mark}; it is {expected}.</p>'
     if answer.match is not None:
         yield from _evidence(answer.query, answer.match, demo, catalogue)
     else:
@@ -88,7 +90,7 @@ def _evidence(name: str, match: Match, demo: Demo, catalogue: Catalogue) -> Iter
         f"<p>Seconds {match.query.start:.1f} to {match.query.end:.1f} of the clip are seconds "
         f"{match.reference.start:.1f} to {match.reference.end:.1f} of the dance, "
         f"{'mirrored' if match.mirrored else 'not mirrored'}, at {tempo:.2f} times its tempo. "
-        f"Score {match.score:.2f}; by chance one would expect {match.evalue:.1g} matches as good.</p>"
+        f"{ratio_words(match.log_ratio or 0.0)} {accident_sentence(match.evalue)}</p>"
     )
     seen = demo.motions[name]
     known = catalogue.motions(match.dance_id)[0]
@@ -138,7 +140,9 @@ def _percent(value: float) -> int:
 
 def _nearest(matches: tuple[Match, ...]) -> str:
     rows = "".join(
-        f"<tr><td>{escape(m.dance_id)}</td><td>{m.score:.2f}</td><td>{m.evalue:.2g}</td></tr>"
+        f"<tr><td>{escape(m.dance_id)}</td><td>{m.score:.2f}</td>"
+        f"<td>{ratio_cell(m.log_ratio or 0.0)}</td></tr>"
         for m in matches
     )
-    return f"<table><tr><th>dance</th><th>score</th><th>by chance</th></tr>{rows}</table>"
+    heads = "<tr><th>dance</th><th>score</th><th>the evidence is, if the clip shows it</th></tr>"
+    return f"<table>{heads}{rows}</table>"

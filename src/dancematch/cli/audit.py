@@ -36,9 +36,9 @@ _ALIKE = 3  # pairs of dances that are named
 )  # fmt: skip
 @click.option(
     "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="The limit in use: a match that chance gives more often is no match.",
+    help="The limit in use: a match has at most this E-value.",
 )  # fmt: skip
-@click.option("--by-label", is_flag=True, help="Dances of one label are takes of one dance.")
+@click.option("--by-label", is_flag=True, help="Dances of one label are recordings of one dance.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a .png, .svg or .pdf file."
@@ -54,8 +54,8 @@ def audit_command(
 
     Dances are drawn, changed as cameras, pose estimators and dancers change them, and searched
     for; and again with their own entry left out, as a dance that is not known yet would be:
-    whatever is accepted then is a false accept. From these the limit of the E-value is suggested
-    at which no more unknown dances get in than you want. Nothing in CATALOGUE is changed.
+    every match then is a false accept. From these the limit of the E-value is suggested at
+    which no more unknown dances are accepted than you want. Nothing in CATALOGUE is changed.
 
     With --json, an object for each change and then one for the catalogue.
 
@@ -92,7 +92,7 @@ def audit_command(
     twins = 0 if by_label else made.taken_for_own_label(max_evalue, labels)
     if twins:
         say(
-            f"{twins} of the false accepts are dances of one label; if these are takes of one dance,"
+            f"{twins} of the false accepts are dances of one label; if these are recordings of one dance,"
             " --by-label counts them as right"
         )
     if plot is not None:
@@ -115,13 +115,18 @@ def _emit(made: "Audit", suggestion: "Suggestion", limit: float, seed: int) -> N
 
 
 def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
-    click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; sure is E <= {limit:g}")
+    from dancematch.pipeline.wording import accident_sentence
+
+    click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; a match has E <= {limit:g}")
     emit_table(
-        ["change", "first", "sure", "(95 %)", "place found", "false accepts", "queries", "what it is"],
+        [
+            "change", "first", "match", "(95 %)", "or possible", "place found", "false accepts", "queries",
+            "what it is",
+        ],
         [
             [
-                one.change, f"{one.rank1:.0%}", f"{one.sure:.0%}",
-                f"{one.sure_interval[0]:.0%} to {one.sure_interval[1]:.0%}",
+                one.change, f"{one.rank1:.0%}", f"{one.accepted:.0%}",
+                f"{one.accepted_interval[0]:.0%} to {one.accepted_interval[1]:.0%}", f"{one.possible:.0%}",
                 "-" if one.place is None else f"{one.place:.0%}",
                 "-" if one.false_accepts is None else f"{one.false_accepts:.1%}", str(one.queries),
                 EXPLAINED[one.change],
@@ -130,15 +135,17 @@ def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
         ],
     )  # fmt: skip
     click.echo()
-    click.echo(_strangers_line(made, limit))
+    click.echo(_unknown_line(made, limit))
     click.echo(_suggestion_line(made, suggestion, limit))
     for one in made.most_alike(_ALIKE):
-        if one.stranger_evalue <= limit:
-            doubt = f"E = {one.stranger_evalue:.1g}; 'dancematch dedup' shows whether they are one"
-            click.echo(f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}, {doubt}")
+        if one.unknown_evalue <= limit:
+            click.echo(
+                f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}. "
+                f"{accident_sentence(one.unknown_evalue)} 'dancematch dedup' shows whether they are one."
+            )
 
 
-def _strangers_line(made: "Audit", limit: float) -> str:
+def _unknown_line(made: "Audit", limit: float) -> str:
     found = made.false_accepts(limit)
     if found is None:
         return "False accepts cannot be measured: no other dance is left when one is left out."
@@ -153,8 +160,8 @@ def _suggestion_line(made: "Audit", suggestion: "Suggestion", limit: float) -> s
     wanted = f"{suggestion.wanted:.3g}"
     if suggestion.evalue is None and made.left_out >= suggestion.dances_needed:
         return (
-            f"No limit is suggested: a share above {wanted} is taken for another beyond all doubt; takes of"
-            " one dance need one label (--by-label), or are to be removed ('dancematch dedup')."
+            f"No limit is suggested: a share above {wanted} is taken for another by the strongest evidence;"
+            " recordings of one dance need one label (--by-label), or are to be removed ('dancematch dedup')."
         )
     if suggestion.evalue is None or suggestion.interval is None:
         return (
@@ -164,6 +171,6 @@ def _suggestion_line(made: "Audit", suggestion: "Suggestion", limit: float) -> s
         )
     low, high = suggestion.interval
     return (
-        f"Suggested: --max-evalue {suggestion.evalue:.2g} (95 %: {low:.2g} to {high:.2g}) lets in a share of"
-        f" {wanted} of unknown dances; {suggestion.sure:.0%} of the changed dances are named and sure then."
+        f"Suggested: --max-evalue {suggestion.evalue:.2g} (95 %: {low:.2g} to {high:.2g}) accepts a share of"
+        f" {wanted} of unknown dances; {suggestion.accepted:.0%} of the changed dances are a match then."
     )

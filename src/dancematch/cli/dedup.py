@@ -72,7 +72,7 @@ def dedup_command(
 
 
 def _print(groups: "list[Group]") -> None:
-    from dancematch.pipeline.report_text import ratio_text
+    from dancematch.pipeline.wording import ratio_cell
 
     for number, group in enumerate(groups):
         click.echo(("\n" if number else "") + f"{len(group.dances)} dances: {', '.join(group.dances)}")
@@ -87,7 +87,7 @@ def _print(groups: "list[Group]") -> None:
                     f"{pair.in_other.start:.1f} to {pair.in_other.end:.1f} s",
                     "" if pair.tempo is None else f"x{pair.tempo:.2f}",
                     "yes" if pair.mirrored else "no",
-                    ratio_text(pair.log_ratio),
+                    ratio_cell(pair.log_ratio),
                 ]
                 for pair in group.pairs
             ],

@@ -47,7 +47,7 @@ def demo_command(output: Path, as_json: bool) -> None:
     seconds = time.perf_counter() - began
     if as_json:
         for answer in demo.answers:
-            fields = ("query", "expected", "answer", "rank", "score", "correct")
+            fields = ("query", "expected", "answer", "verdict", "rank", "score", "correct")
             emit_json({name: getattr(answer, name) for name in fields})
     else:
         emit_table(
@@ -55,12 +55,12 @@ def demo_command(output: Path, as_json: bool) -> None:
                 "",
                 "clip",
                 "what was changed",
+                "verdict",
                 "answer",
                 "where",
                 "mirrored",
                 "tempo",
-                "score",
-                "by chance",
+                "by accident",
                 "next",
             ],
             [_row(answer) for answer in demo.answers],
@@ -74,19 +74,19 @@ def demo_command(output: Path, as_json: bool) -> None:
 
 
 def _row(answer: "Answer") -> list[str]:
-    told = ["ok" if answer.correct else "WRONG", answer.query, answer.story]
+    from dancematch.pipeline.wording import accident_cell
+
+    told = ["ok" if answer.correct else "WRONG", answer.query, answer.story, answer.verdict]
     match = answer.match
     if match is None:
         nearest = answer.nearest[0]
-        next_best = f"{nearest.dance_id} {nearest.score:.2f}"
-        return [*told, "I don't know this one", "", "", "", "", f"{nearest.evalue:.1g}", next_best]
+        return [*told, "I don't know this one", "", "", "", "", nearest.dance_id]
     return [
         *told,
         match.dance_id,
         f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
         "yes" if match.mirrored else "no",
         f"x{match.tempo:.2f}",
-        f"{match.score:.2f}",
-        f"{match.evalue:.1g}",
-        ", ".join(f"{other.dance_id} {other.score:.2f}" for other in answer.nearest[1:2]),
+        accident_cell(match.evalue),
+        ", ".join(other.dance_id for other in answer.nearest[1:2]),
     ]

@@ -1,9 +1,9 @@
-"""How well a catalogue's own dances are found when somebody changes them, and how often strangers get in.
+"""How well a catalogue's own dances are found when they are changed, and how often unknown ones are accepted.
 
 Dances are drawn from the catalogue, changed as cameras, estimators and dancers change them, and searched
 for twice: in the whole catalogue, and in the catalogue without them. The second search is what a dance
-that nobody has added yet would meet: whatever it accepts is a false accept. Each dance is asked for by
-its most prominent dancer.
+that was never added would meet: every dance that it accepts is a false accept. Each dance is asked for by
+its most prominent dancer. To accept is to say "match": an E-value within a limit.
 """
 
 import math
@@ -22,6 +22,7 @@ from dancematch.evaluation.accepts import AcceptCurve, accept_curve, false_accep
 from dancematch.evaluation.bootstrap import Interval, bootstrap_interval, mean_interval
 from dancematch.evaluation.segments import ENOUGH, temporal_iou
 from dancematch.index.settings import Only
+from dancematch.index.verdict import evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import excerpt, mirror, perturb
 from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
@@ -38,7 +39,7 @@ _ESTIMATOR = ("tilt", "noise", "drift", "dropout", "phase")
 
 
 class Changed(NamedTuple):
-    """A dance as somebody might show it, and where in the dance it lies."""
+    """A changed dance, and where in the dance it lies."""
 
     motion: Motion
     span: Span
@@ -124,9 +125,9 @@ class Answer:
     evalue: float  # of the first match
     overlap: (
         float | None
-    )  # of the time in the stretch found or the true one, the share in both; None: another take
+    )  # of the time in the segment found or the true one, the share in both; None: another recording
     taken_for: str | None  # with its own entry left out, the first match
-    stranger_evalue: float
+    unknown_evalue: float  # of that match
 
 
 @dataclass(frozen=True)
@@ -136,22 +137,23 @@ class Survival:
     change: str
     queries: int
     rank1: float
-    sure: float  # first, and within the limit
-    sure_interval: Interval  # 95 %
-    place: float | None  # first, and half of the time in its true stretch or the one found is in both;
-    # where the first is another take, nobody knows: None if that is so of all
+    accepted: float  # first, and within the limit
+    accepted_interval: Interval  # 95 %
+    possible: float  # first, and a match or a possible match
+    place: float | None  # first, and half of the time in its true segment or the one found is in both;
+    # not known where the first is another recording: None if that is so of all
     false_accepts: float | None  # without its own entry, another dance within the limit; None: no other
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The limit of the E-value at which strangers are let in no more often than wanted."""
+    """The limit of the E-value at which unknown dances are accepted no more often than wanted."""
 
-    wanted: float  # share of strangers let in
+    wanted: float  # share of unknown dances accepted
     evalue: float | None  # None: too few dances to tell, or too many that are there twice
     interval: Interval | None  # 95 %, dances drawn anew
     dances_needed: int  # for the least that can be said about such a share
-    sure: float | None  # of all changed dances, named and within this limit
+    accepted: float | None  # of all changed dances, named and within this limit
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,10 @@ class Audit:
     @property
     def left_out(self) -> int:
         """How many dances were searched for without their own entry, among at least one other."""
-        return len({one.dance_id for one in self._strangers})
+        return len({one.dance_id for one in self._unknown})
 
     @property
-    def _strangers(self) -> list[Answer]:
+    def _unknown(self) -> list[Answer]:
         return [one for one in self.answers if one.taken_for is not None]
 
     def survivals(self, limit: float) -> list[Survival]:
@@ -178,23 +180,23 @@ class Audit:
         return [_survival([one for one in self.answers if one.change == kind], limit) for kind in kinds]
 
     def false_accepts(self, limit: float) -> tuple[float, Interval] | None:
-        """The share of strangers within this E-value and where it lies; None if there is no stranger."""
-        strangers = self._strangers
-        if not strangers:
+        """The share of unknown dances within this E-value, with its interval; None if there are none."""
+        unknown = self._unknown
+        if not unknown:
             return None
-        accepted = np.array([one.stranger_evalue <= limit for one in strangers])
-        low, high = mean_interval(accepted, [one.dance_id for one in strangers])
-        # Nobody let in has an interval without width; of so many dances, three may still be unseen.
+        accepted = np.array([one.unknown_evalue <= limit for one in unknown])
+        low, high = mean_interval(accepted, [one.dance_id for one in unknown])
+        # None accepted has an interval without width; of so many dances, three may still be unseen.
         return float(accepted.mean()), (low, max(high, min(1.0, 3 / self.left_out)))
 
     def accepts(self) -> AcceptCurve | None:
-        """The shares of known dances and strangers accepted at every limit; None if there is no stranger."""
-        strangers = [one.stranger_evalue for one in self._strangers]
+        """The shares of known and unknown dances accepted at every limit; None if none is unknown."""
+        unknown = [one.unknown_evalue for one in self._unknown]
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
-        return accept_curve(known, right, strangers) if strangers else None
+        return accept_curve(known, right, unknown) if unknown else None
 
     def suggest(self, wanted: float = FALSE_ACCEPTS) -> Suggestion:
-        """The widest limit that lets in no more strangers than wanted.
+        """The widest limit that accepts no more unknown dances than wanted.
 
         A share of one in a hundred cannot be told from fewer than a hundred dances: then none is suggested,
         nor where more dances than that share are in the catalogue under two names.
@@ -204,29 +206,30 @@ class Audit:
         needed = int(np.ceil(1 / wanted))
         if self.left_out < needed:
             return Suggestion(wanted, None, None, needed, None)
-        strangers = self._strangers
-        doubts = np.array([one.stranger_evalue for one in strangers])
+        unknown = self._unknown
+        doubts = np.array([one.unknown_evalue for one in unknown])
         limit = rounded_down(limit_at(doubts, wanted))
-        if limit <= 0:  # beyond all doubt another dance: the same one under two names
+        # Below the E-value of the largest ratio nothing is accepted: dances are there under two names.
+        if limit < evalue_of(shipped_calibration().most, self.dances):
             return Suggestion(wanted, None, None, needed, None)
         interval = bootstrap_interval(
-            lambda places: limit_at(doubts[places], wanted), [one.dance_id for one in strangers]
+            lambda places: limit_at(doubts[places], wanted), [one.dance_id for one in unknown]
         )
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
         return Suggestion(wanted, limit, interval, needed, true_accepts(known, right, limit))
 
     def most_alike(self, count: int) -> list[Answer]:
-        """The strangers that were surest to be another dance, a pair of dances once."""
+        """The unknown dances most likely to be another, one per pair of dances."""
         pairs: dict[frozenset[str], Answer] = {}
-        for one in sorted(self._strangers, key=lambda one: (one.stranger_evalue, one.dance_id)):
+        for one in sorted(self._unknown, key=lambda one: (one.unknown_evalue, one.dance_id)):
             pairs.setdefault(frozenset((one.dance_id, str(one.taken_for))), one)
         return list(pairs.values())[:count]
 
     def taken_for_own_label(self, limit: float, labels: Mapping[str, str | None]) -> int:
-        """How many strangers within this E-value were taken for a dance of their own label."""
-        own = [one for one in self._strangers if labels.get(one.dance_id) is not None]
+        """How many unknown dances within this E-value were taken for a dance of their own label."""
+        own = [one for one in self._unknown if labels.get(one.dance_id) is not None]
         return sum(
-            one.stranger_evalue <= limit and labels[one.dance_id] == labels.get(str(one.taken_for))
+            one.unknown_evalue <= limit and labels[one.dance_id] == labels.get(str(one.taken_for))
             for one in own
         )
 
@@ -243,8 +246,8 @@ def audit(
 ) -> Audit:
     """Change dances of the catalogue and search for them; nothing in it is changed.
 
-    Each of at most `max_dances` dances, drawn by `seed`, is asked for once a change. With `by_label`,
-    dances of one label are takes of one dance: each is a right answer, and all are left out together.
+    Each of at most `max_dances` dances, drawn by `seed`, is asked for once per change. With `by_label`,
+    dances of one label are recordings of one dance: each is a right answer, and all are left out together.
     """
     unknown = next((name for name in changes if name not in CHANGES), None)
     if unknown is not None or not changes:
@@ -323,14 +326,14 @@ def _ask(
         return None
     queries, engine = [query for one in read for query in one.queries()], catalogue.engine()
     found = engine.search(queries, limit=1)
-    strangers = engine.search(queries, limit=1, only=Only(but=family))
+    unknown = engine.search(queries, limit=1, only=Only(but=family))
     right = bool(found) and found[0].dance_id in family
     return Answer(
         name, change, right,
         evalue=_evalue(found),
         overlap=_overlap(found, name, changed.span, right),
-        taken_for=strangers[0].dance_id if strangers else None,
-        stranger_evalue=_evalue(strangers),
+        taken_for=unknown[0].dance_id if unknown else None,
+        unknown_evalue=_evalue(unknown),
     )  # fmt: skip
 
 
@@ -343,7 +346,7 @@ def _overlap(found: Sequence[Match], name: str, true: Span, right: bool) -> floa
     if not right:
         return 0.0
     if found[0].dance_id != name:
-        return None  # where another take has the same moment is not known
+        return None  # where another recording has the same moment is not known
     places = [found[0].reference, *(passage.reference for passage in found[0].passages)]
     return max(temporal_iou(place, true) for place in places)
 
@@ -366,15 +369,17 @@ def share_interval(count: int, total: int) -> Interval:
 
 
 def _survival(answers: Sequence[Answer], limit: float) -> Survival:
-    sure = np.array([one.right and one.evalue <= limit for one in answers])
-    strangers = [one.stranger_evalue for one in answers if one.taken_for is not None]
+    accepted = np.array([one.right and one.evalue <= limit for one in answers])
+    possible = [one.right and verdict_of(one.evalue, limit) != "no match" for one in answers]
+    unknown = [one.unknown_evalue for one in answers if one.taken_for is not None]
     overlaps = [one.overlap for one in answers if one.overlap is not None]
     return Survival(
         change=answers[0].change,
         queries=len(answers),
         rank1=float(np.mean([one.right for one in answers])),
-        sure=float(sure.mean()),
-        sure_interval=share_interval(int(sure.sum()), len(sure)),
+        accepted=float(accepted.mean()),
+        accepted_interval=share_interval(int(accepted.sum()), len(accepted)),
+        possible=float(np.mean(possible)),
         place=float(np.mean(np.array(overlaps) >= ENOUGH)) if overlaps else None,
-        false_accepts=false_accepts(strangers, limit) if strangers else None,
+        false_accepts=false_accepts(unknown, limit) if unknown else None,
     )

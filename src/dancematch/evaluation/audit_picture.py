@@ -1,4 +1,4 @@
-"""The picture of an audit: how each change is survived, and who is accepted at which limit."""
+"""The picture of an audit: how each change is survived, and what is accepted at which limit."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from dancematch.pipeline.pictures import new_figure, require_drawable, write_fig
 
 _BARS = {
     "rank1": ("named first", "#c9c5be"),
-    "sure": ("and sure", "#2b6cd9"),
+    "accepted": ("and a match", "#2b6cd9"),
     "place": ("place found", "#1c7c4a"),
 }
 _LEAST, _MOST = 1e-8, 100.0  # E-values that are shown, and smaller ones where the suggestion is
@@ -38,9 +38,9 @@ def _draw_changes(axes: Any, audit: Audit, limit: float) -> None:
     for number, (field, (label, colour)) in enumerate(_BARS.items()):
         shares = [getattr(one, field) or 0.0 for one in survivals]
         axes.barh(places + (number - 1.5) * height, shares, height, label=label, color=colour)
-    strangers = [one.false_accepts or 0.0 for one in survivals]
-    axes.barh(places + 1.5 * height, strangers, height, label="left out, yet accepted", color="#b3261e")
-    axes.set(yticks=places, xlim=(0, 1.02), xlabel=f"share of the queries (sure: E ≤ {limit:g})")
+    unknown = [one.false_accepts or 0.0 for one in survivals]
+    axes.barh(places + 1.5 * height, unknown, height, label="left out, yet accepted", color="#b3261e")
+    axes.set(yticks=places, xlim=(0, 1.02), xlabel=f"share of the queries (match: E ≤ {limit:g})")
     axes.set_yticklabels([one.change for one in survivals])
     axes.invert_yaxis()
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9)
@@ -52,10 +52,10 @@ def _draw_accepts(axes: Any, curve: AcceptCurve | None, suggestion: Suggestion, 
         axes.axis("off")
         axes.text(0.5, 0.5, "no dance could be left out:\nthe catalogue has no other", ha="center")
         return
-    least = max(1e-99, min(_LEAST, suggestion.interval[0] / 100)) if suggestion.interval else _LEAST
+    least = max(1e-12, min(_LEAST, suggestion.interval[0] / 100)) if suggestion.interval else _LEAST
     limits = np.concatenate([np.clip(curve.limits, least, _MOST), [_MOST]])
     for shares, label, colour in (
-        (curve.true_accepts, "known: named first and sure", "#2b6cd9"),
+        (curve.true_accepts, "known: named first and a match", "#2b6cd9"),
         (curve.false_accepts, "left out: accepted as another", "#b3261e"),
     ):
         axes.step(limits, [*shares, shares[-1]], where="post", label=label, color=colour)
@@ -63,9 +63,9 @@ def _draw_accepts(axes: Any, curve: AcceptCurve | None, suggestion: Suggestion, 
     if suggestion.evalue is not None and suggestion.interval is not None:
         low, high = np.clip(suggestion.interval, least, _MOST)
         axes.axvspan(low, high, color="#1c7c4a", alpha=0.12)
-        text = f"{suggestion.wanted:.3g} of strangers: E ≤ {suggestion.evalue:.2g}"
+        text = f"{suggestion.wanted:.3g} of unknown dances: E ≤ {suggestion.evalue:.2g}"
         axes.axvline(np.clip(suggestion.evalue, least, _MOST), color="#1c7c4a", label=text)
     axes.set(xscale="log", xlim=(least, _MOST), ylim=(0, 1.02))
-    axes.set(xlabel="E-value that counts as sure", ylabel="share accepted")
+    axes.set(xlabel="limit of a match: E-value", ylabel="share accepted")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

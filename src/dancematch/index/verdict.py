@@ -19,7 +19,7 @@ import numpy as np
 from dancematch.types import FloatArray, Verdict
 
 FORMAT = 1
-MAX_EVALUE = 0.1  # of a match
+MAX_EVALUE = 0.01  # of a match
 POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
 ENOUGH_SECONDS = 5.0  # from which on words count in full

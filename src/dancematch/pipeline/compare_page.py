@@ -14,8 +14,7 @@ import numpy as np
 
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.compare import BONES, SAME, Comparison, Moment
-from dancematch.pipeline.report_text import evidence_sentence
-from dancematch.pipeline.wording import capitalise
+from dancematch.pipeline.wording import capitalise, ratio_words
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
@@ -45,7 +44,7 @@ def facts(comparison: Comparison) -> str:
         f"{comparison.tempo:.2f} times its tempo: {off}. "
         f"{capitalise(comparison.verdict)}: the words match for {100 * comparison.matched:.0f} % of the time"
         f"{_needed(comparison)}. "
-        + evidence_sentence(match.log_ratio or 0.0, "both show one dance", "they show two")
+        + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dancematch.index.cohort import FEWEST
 from dancematch.index.engine import Engine, Query
@@ -56,6 +56,8 @@ def likelihood_of(
 ) -> Likelihood:
     """How strongly the evidence speaks for a match; `asked` is the variant of the query that it is of."""
     scored = engine.scored(asked, match.dance_id)
+    if not match.parts.get("synchrony_seconds"):
+        scored = replace(scored, basis="words")  # as the match was judged
     null = scored.null_log_ratios.tolist() if len(scored.null) else []
     return Likelihood(
         evalue=float(match.evalue if match.evalue is not None else math.inf),

@@ -26,7 +26,7 @@ from dancematch.pipeline.drawings import (
     stage_of,
 )
 from dancematch.pipeline.report import Evidence, Limb, Moment
-from dancematch.pipeline.wording import accident_sentence, round_number
+from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_number
 from dancematch.types import Span
 
 _TONES = {"match": "match", "possible match": "possible", "no match": "none"}  # classes of the page
@@ -172,9 +172,7 @@ def _lags(found: Evidence) -> str:
 
 def _others(found: Evidence) -> Iterator[str]:
     for one in found.others:
-        yield _row(
-            one.dance_id, one.verdict, text.ratio_text(one.log_ratio or 0.0), f"{one.score:.2f}", figures=1
-        )
+        yield _row(one.dance_id, one.verdict, ratio_cell(one.log_ratio or 0.0), f"{one.score:.2f}", figures=1)
 
 
 def _row(head: str, *cells: str, figures: int = 0) -> str:

@@ -4,15 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dancematch.index.cohort import FEWEST
-from dancematch.pipeline.wording import (
-    SAME_TEMPO,
-    UNDECIDED,
-    accident_sentence,
-    capitalise,
-    is_bounded,
-    likelihood_ratio,
-    round_number,
-)
+from dancematch.pipeline.wording import SAME_TEMPO, accident_sentence, capitalise, ratio_cell, ratio_words
 from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Span
 
 if TYPE_CHECKING:
@@ -54,18 +46,7 @@ def strength(found: "Evidence") -> str:
     """The likelihood ratio in a sentence."""
     if not found.likelihood.is_known:
         return "How strong the evidence is cannot be said."
-    return evidence_sentence(found.likelihood.log_ratio)
-
-
-def evidence_sentence(
-    log_ratio: float, one: str = "the clip shows this dance", other: str = "it shows another"
-) -> str:
-    """A likelihood ratio as forensic science says it, with one digit; never beyond what the data support."""
-    ratio = likelihood_ratio(abs(log_ratio))
-    if ratio < UNDECIDED:
-        return f"The evidence is about as likely if {one} as if {other}."
-    about, more = "more than" if is_bounded(log_ratio) else "about", "more" if log_ratio > 0 else "less"
-    return f"The evidence is {about} {round_number(ratio)} times {more} likely if {one} than if {other}."
+    return ratio_words(found.likelihood.log_ratio)
 
 
 def dependence(found: "Evidence") -> str:
@@ -94,22 +75,6 @@ def tempo(value: float) -> str:
 def evalue_text(value: float) -> str:
     """An E-value with two digits that count."""
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):.10f}".rstrip("0").rstrip(".")
-
-
-def accident_text(evalue: float | None) -> str:
-    """How often a search gives this by accident, in a few words."""
-    if evalue is None:
-        return ""
-    return "every search" if evalue >= 1 else f"1 in {round_number(1 / evalue)} searches"
-
-
-def ratio_text(log_ratio: float) -> str:
-    """A likelihood ratio in a few words."""
-    ratio = likelihood_ratio(abs(log_ratio))
-    if ratio < UNDECIDED:
-        return "as likely"
-    bound = "more than " if is_bounded(log_ratio) else ""
-    return f"{bound}{round_number(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
 def seconds(span: Span) -> str:
@@ -178,8 +143,8 @@ def _about_the_others(found: "Evidence") -> Iterator[str]:
     better = [one for one in found.others if (one.log_ratio or 0.0) > found.likelihood.log_ratio]
     if better:
         yield (
-            f"The evidence for {better[0].dance_id} is stronger ({ratio_text(better[0].log_ratio or 0.0)}) "
-            f"than for this dance ({ratio_text(found.likelihood.log_ratio)})."
+            f"The evidence for {better[0].dance_id} is stronger ({ratio_cell(better[0].log_ratio or 0.0)}) "
+            f"than for this dance ({ratio_cell(found.likelihood.log_ratio)})."
         )
     if found.found and found.rivals:
         named = ", ".join(f"{one.dance_id} ({one.verdict})" for one in found.rivals)

@@ -45,14 +45,24 @@ def accident_cell(evalue: float | None) -> str:
     )
 
 
-def ratio_words(log_ratio: float) -> str:
-    """How much likelier the evidence is if the clip shows this dance than if it shows another."""
+def ratio_words(
+    log_ratio: float, one: str = "the clip shows this dance", other: str = "it shows another"
+) -> str:
+    """How much likelier the evidence is if the one is so than if the other is, as forensics say it."""
     ratio = likelihood_ratio(abs(log_ratio))
     if ratio < UNDECIDED:
-        return "The evidence is about as likely if the clip shows this dance as if it shows another."
+        return f"The evidence is about as likely if {one} as if {other}."
     about, more = "more than" if is_bounded(log_ratio) else "about", "more" if log_ratio > 0 else "less"
-    times = f"{about} {round_number(ratio)} times {more} likely"
-    return f"The evidence is {times} if the clip shows this dance than if it shows another."
+    return f"The evidence is {about} {round_number(ratio)} times {more} likely if {one} than if {other}."
+
+
+def ratio_cell(log_ratio: float) -> str:
+    """The same for a table."""
+    ratio = likelihood_ratio(abs(log_ratio))
+    if ratio < UNDECIDED:
+        return "as likely"
+    bound = "more than " if is_bounded(log_ratio) else ""
+    return f"{bound}{round_number(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
 def basis_sentence(match: Match) -> str:
