@@ -51,7 +51,7 @@ def dances(pool, vocabulary, first, count, steps, replaced):
 
 @njit(cache=True)
 def pointing(pool, first, count, steps):
-    """How the bones of dances point, [count, steps, numbers]: stretches of the pool in an order of its own."""
+    """How the bones of dances point, [count, steps, numbers]: stretches of the pool in an own order."""
     stretch = 12
     bones = np.empty((count, steps, pool.shape[1]), np.int8)
     for number in range(count):
