@@ -76,6 +76,7 @@ def main() -> None:
     parser.add_argument("clips", type=Path)
     parser.add_argument("aistpp", type=Path)
     parser.add_argument("--skeletons", type=Path)
+    parser.add_argument("--plot", type=Path, help="Draw Tippett and reliability plots: a .png file.")
     parser.add_argument("--write", action="store_true", help="Replace the shipped calibration.")
     options = parser.parse_args()
     clips = read_index(options.clips)
@@ -86,6 +87,8 @@ def main() -> None:
     for basis in WEIGHTS:
         fits[basis] = fit(pairs, basis, np.ones(len(pairs.same), bool))
         ratios = cross_validate(pairs, basis, fits[basis])
+        if basis == "both" and options.plot:
+            draw(pairs, ratios, options.plot)
         for part, figures in describe(pairs, ratios).items():
             print(json.dumps({"basis": basis, "part": part, **figures}))
     if options.write:
@@ -232,6 +235,36 @@ def describe(pairs: Pairs, ratios: np.ndarray) -> dict[str, dict[str, object]]:
             "quantiles_same": [round(float(q), 2) for q in np.quantile(same, (0, 0.05, 0.25, 0.5, 0.75))],
         }  # fmt: skip
     return result
+
+
+def draw(pairs: Pairs, ratios: np.ndarray, path: Path) -> None:
+    """Tippett plots (which share of pairs has at least a ratio) and reliability (how often it is right)."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    for name, own, colour in (
+        ("real clips", pairs.part != "aist", "C0"),
+        ("AIST++", pairs.part == "aist", "C1"),
+    ):
+        for flags, style in ((pairs.same, "-"), (~pairs.same, "--")):
+            values = np.sort(ratios[own & flags])
+            share = 1 - np.arange(len(values)) / len(values)
+            kind = "one dance" if style == "-" else "two dances"
+            axes[0].plot(values, share, style, color=colour, label=f"{name}, {kind}")
+        same, different = ratios[own & pairs.same], ratios[own & ~pairs.same]
+        edges = np.arange(-4, 8.5, 1.0)
+        ones, others = (np.histogram(kind, edges)[0] / len(kind) for kind in (same, different))
+        known = (ones > 0) & (others > 0)
+        middle = (edges[:-1] + edges[1:]) / 2
+        axes[1].plot(middle[known], np.log10(ones[known] / others[known]), "o-", color=colour, label=name)
+    axes[0].set(xlabel="log10 likelihood ratio", ylabel="share of pairs with at least it", ylim=(0, 1.02))
+    axes[1].plot([-4, 8], [-4, 8], ":", color="grey", label="as stated")
+    axes[1].set(xlabel="log10 likelihood ratio, stated", ylabel="found in the pairs")
+    for axis in axes:
+        axis.legend(fontsize=8)
+        axis.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
 
 
 def write(fits: Mapping[str, tuple[float, float]], pairs: Pairs) -> None:

@@ -281,6 +281,27 @@ def strangers_table() -> list[str]:
 REAL_TITLES = {"real-before": "Real clips: before", "real": "Real clips"}  # file: title
 
 
+def calibration_table() -> list[str]:
+    """How good the likelihood ratios are, by what they are made of."""
+    headings = ["evidence", "pairs", "Cllr", "Cllr_min", "equal error rate", "largest of two dances (log10)"]
+    rows = [
+        [
+            row["basis"], f"{row['part']}, {row['same']} same, {row['different']} different",
+            f"{row['cllr']:.3f}", f"{row['cllr_min']:.3f}", f"{row['equal_error_rate']:.1%}",
+            f"{row['largest_different']:.1f}",
+        ]
+        for row in results("calibration")
+    ]  # fmt: skip
+    lines = markdown("Likelihood ratios (real dances cross-validated by dance)", headings, rows)
+    return [
+        *lines,
+        source_line("calibration"),
+        "",
+        "![Tippett and reliability plots](calibration-real.png)",
+        "",
+    ]
+
+
 def real_tables() -> list[str]:
     """Clips as people post them, by people and game characters, and unknown dances."""
     return [line for name in REAL_TITLES if (RESULTS / f"{name}.jsonl").exists() for line in real_table(name)]
@@ -356,6 +377,7 @@ def tables() -> str:
     lines += [*strength_table(), "![accuracy against strength of change](strength.png)", "", *video_table()]
     lines += benchmark_table()
     lines += real_tables()
+    lines += calibration_table()
     lines += [*open_set_table(), "![accepted against the E-value](calibration.png)", ""]
     shown = f"{results('map')[0]['shown']:.0%} of the differences between clips lie in this plane."
     lines += ["![2-D map of the catalogue](map.png)", "", f"Stage one's likeness as a map: {shown}", ""]

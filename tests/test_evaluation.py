@@ -26,10 +26,9 @@ from dancematch.evaluation.continuous import (
 from dancematch.evaluation.judge import evaluate
 from dancematch.evaluation.tasks import Plan, make_task
 from dancematch.evaluation.vocabulary import decoding_error, edit_similarity, judge_words, perplexity
-from dancematch.evaluation.words import Method, WordComparison, ask
+from dancematch.evaluation.words import SEARCHES, Method, WordComparison, ask
 from dancematch.formats.aist_names import AistName
 from dancematch.index.histogram import SEEN, Histograms, word_counts
-from dancematch.index.settings import DEFAULT
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import LAYOUTS, PARTS7
 from dancematch.motion import canonicalise
@@ -203,7 +202,7 @@ def test_a_query_may_count_in_parts():
 def test_methods_are_named_by_what_they_do(clips):
     task = make_task("aist-cross-dancer", clips).sample(2)
     plain = evaluate(task, Method("floor"))
-    every = evaluate(task, Method("floor", "cosine", settings=DEFAULT, phases=2, soft=True))
+    every = evaluate(task, Method("floor", "cosine", settings=SEARCHES["two-stage"], phases=2, soft=True))
     whole = evaluate(task, Method("floor-whole"))
 
     assert ("kmeans", "kmeans-cosine-two-stage-phases2-soft") == (plain.method, every.method)

@@ -5,9 +5,8 @@ from dancematch.evaluation.aist import Clip
 from dancematch.evaluation.judge import evaluate
 from dancematch.evaluation.tasks import make_task
 from dancematch.evaluation.vocabulary import judge_words
-from dancematch.evaluation.words import Method
+from dancematch.evaluation.words import SEARCHES, Method
 from dancematch.formats.aist_names import AistName
-from dancematch.index.settings import DEFAULT
 from dancematch.model.tokeniser import save_model
 from test_runtime import trained
 
@@ -19,7 +18,7 @@ def test_a_network_is_evaluated_as_any_words_are(tmp_path):
     save_model(trained(), tmp_path / "network", [])
     task = make_task("aist-cross-dancer", clips)
     plain = evaluate(task, Method(tmp_path / "network"))
-    every = evaluate(task, Method(tmp_path / "network", settings=DEFAULT, phases=2, soft=True))
+    every = evaluate(task, Method(tmp_path / "network", settings=SEARCHES["two-stage"], phases=2, soft=True))
 
     assert ("network", "network-two-stage-phases2-soft") == (plain.method, every.method)
     assert trained().model_id == plain.model_id
