@@ -50,6 +50,21 @@ def dances(pool, vocabulary, first, count, steps, replaced):
 
 
 @njit(cache=True)
+def pointing(pool, first, count, steps):
+    """How the bones of dances point, [count, steps, numbers]: stretches of the pool in an own order."""
+    stretch = 12
+    bones = np.empty((count, steps, pool.shape[1]), np.int8)
+    for number in range(count):
+        state, start = np.uint64(first + number + 1) * np.uint64(0x9E3779B97F4A7C15), 0
+        for step in range(steps):
+            if step % stretch == 0:
+                state = _next(state)
+                start = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - stretch))
+            bones[number, step] = pool[start + step % stretch]
+    return bones
+
+
+@njit(cache=True)
 def _next(state):
     """Marsaglia's xorshift: one random number of 64 bits after the other."""
     state ^= state << np.uint64(13)
@@ -65,14 +80,16 @@ class Crowd:
     codebook: Codebook
     background: list[Fingerprint]
     pool: np.ndarray
+    bones: np.ndarray  # of the same dances as the pool
 
     def words(self, first: int, count: int, replaced: float = REPLACED) -> np.ndarray:
         """The words of dances by number: [count, steps, channels]."""
         return dances(self.pool, self.codebook.vocabulary, first, count, STEPS, replaced)
 
-    def fingerprint(self, words: np.ndarray) -> Fingerprint:
+    def fingerprint(self, words: np.ndarray, bones: np.ndarray | None = None) -> Fingerprint:
         """One dance's words as the noun."""
-        return Fingerprint(words, self.codebook.vocabulary, SECONDS_PER_WORD, self.codebook.model_id)
+        vocabulary, model_id = self.codebook.vocabulary, self.codebook.model_id
+        return Fingerprint(words, vocabulary, SECONDS_PER_WORD, model_id, bones=bones)
 
     def pieces(self, count: int) -> Iterator[Tracks]:
         """The first so many dances, packed, some at a time."""
@@ -84,7 +101,9 @@ class Crowd:
         words = self.words(first, size).reshape(size * STEPS, -1)
         clocks = np.tile([0.0, SECONDS_PER_WORD], (size, 1))
         seen = np.full(words.shape, 255, np.uint8)
-        volume = packed_volume(words, seen, np.full(size, STEPS), clocks, self.codebook.vocabulary)
+        bones = pointing(self.bones, first, size, STEPS).reshape(size * STEPS, -1)
+        lengths, vocabulary = np.full(size, STEPS), self.codebook.vocabulary
+        volume = packed_volume(words, seen, lengths, clocks, bones, vocabulary)
         nothing: Sequence[str | None] = [None] * size
         names = [f"dance {number}" for number in range(first, first + size)]
         periods = np.full(size, np.nan, np.float32)
@@ -97,8 +116,13 @@ class Crowd:
     def query(self, number: int, words: int, begin: int = 0) -> list[Query]:
         """A clip of a dance, as seen and mirrored."""
         part = slice(begin, begin + words)
-        own, other = (self.words(n, 1, QUERY_REPLACED)[0, part] for n in (number, number + MIRRORED))
-        return [Query(self.fingerprint(own)), Query(self.fingerprint(other), mirrored=True)]
+        own, other = (
+            self.fingerprint(
+                self.words(n, 1, QUERY_REPLACED)[0, part], pointing(self.bones, n, 1, STEPS)[0, part]
+            )
+            for n in (number, number + MIRRORED)
+        )
+        return [Query(own), Query(other, mirrored=True)]
 
 
 def crowd(words: str) -> Crowd:
@@ -113,7 +137,8 @@ def crowd(words: str) -> Crowd:
         book.similarity[:, :vocabulary, :vocabulary],
     )
     background = [
-        Fingerprint(one.words % vocabulary, vocabulary, one.seconds_per_word, one.model_id)
+        Fingerprint(one.words % vocabulary, vocabulary, one.seconds_per_word, one.model_id, bones=one.bones)
         for one in load_background(model, name)
     ]
-    return Crowd(folded, background, np.concatenate([one.words for one in background]))
+    pools = (np.concatenate(arrays) for arrays in zip(*((b.words, b.bones) for b in background), strict=True))
+    return Crowd(folded, background, *pools)

@@ -42,7 +42,7 @@ WEIGHTS: Mapping[str, Mapping[str, float]] = {
 SHIPPED = ("both", "words", "synchrony")
 SHARES = {"people": 0.54, "game characters": 0.36, "aist": 0.10}  # of what each kind of pairs counts
 AIST_QUERIES = 240
-BOUNDS = (-4.0, 7.0)  # log10
+BOUNDS = (-4.0, 8.0)  # log10
 TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "index" / "calibration.json"
 
 

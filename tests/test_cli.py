@@ -308,7 +308,8 @@ def test_info_names_dancers_and_what_is_ignored(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.npz", "a.bvh", "a.pkl", "a.json", "a.pt", "a.mp4", "a.webm", "a.txt", "a", "sound.mp4"]
+    "name",
+    ["a.npz", "a.bvh", "a.pkl", "a.json", "a.csv", "a.pt", "a.mp4", "a.webm", "a.txt", "a", "sound.mp4"],
 )
 @pytest.mark.parametrize("content", [b"", b"\x00\xff garbage \n" * 50])
 def test_info_on_garbage_is_one_line(run, tmp_path, name, content):

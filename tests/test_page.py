@@ -171,7 +171,7 @@ def test_a_file_of_another_kind_is_refused_before_it_is_sent(browser, server, fo
     told = seen.page.locator("main").get_by_role("alert")
 
     assert "notes.txt cannot be used: a video (.mp4, .mov" in told.inner_text()
-    assert "a motion file (.npz, .bvh, .pkl, .json, .pt) is expected." in told.inner_text()
+    assert "a motion file (.npz, .bvh, .pkl, .json, .csv, .pt) is expected." in told.inner_text()
     seen.page.locator("input[type=file]").first.set_input_files(folder / "hollow.npz")
     assert "hollow.npz is an empty file." == told.inner_text()
     assert sent == len([url for url in seen.loaded if "/search" in url])

@@ -114,7 +114,7 @@ def test_a_clip_is_found_at_once_with_a_verdict(client, found):
         first["dance_id"], found["searched"], found["ignored"], found["picture"],
     )  # fmt: skip
     assert {"match"} == {found["verdict"], dancer["verdict"], first["verdict"]}
-    assert first["sentence"].startswith("Match: dance-2, 0:00-")
+    assert dancer["sentence"].startswith("Match: dance-2, 0:00-")
     assert first["likelihood_ratio"] >= KNOWN / MAX_EVALUE
     assert "no match" == dancer["candidates"][-1]["verdict"]
     assert found == client.get(f"/searches/{found['search_id']}").json()
@@ -126,14 +126,15 @@ def test_a_verdict_tells_what_it_was_made_of(client, found, folder):
         (track,) = known.tracks(["dance-2"])
     words_files.write(folder / "bare.npz", [replace(track.fingerprint, bones=None)])
     whole = best(found)["evidence"]
-    bare = best(client.post("/search", content=(folder / "bare.npz").read_bytes()).json())
+    answer = client.post("/search", content=(folder / "bare.npz").read_bytes()).json()
+    bare, sentence = best(answer), answer["dancers"][0]["sentence"]
 
     assert whole["synchrony"]["height"] > 0.5
     assert abs(whole["synchrony"]["lag_seconds"]) < 0.2
     assert (None, "the clip has no skeletons") == tuple(
         bare["evidence"][one] for one in ("synchrony", "reason")
     )
-    assert bare["sentence"].endswith("Judged by words alone: the clip has no skeletons.")
+    assert sentence.endswith("Judged by words alone: the clip has no skeletons.")
     assert {"histogram", "order"} <= set(bare["evidence"]["words"])
 
 

@@ -113,7 +113,7 @@ def test_names_on_the_wire_are_the_nouns_own(wire, noun):
 def test_a_match_on_the_wire_has_its_ratio_and_parts_in_plain_form():
     """All else by the noun's own names."""
     own = {one.name for one in dataclasses.fields(types.Match)}
-    more = {"likelihood_ratio", "bounded", "sentence", "evidence"}
+    more = {"likelihood_ratio", "bounded", "evidence"}
 
     assert own - {"log_ratio", "parts"} | more == set(schemas_searches.Match.model_fields)
 

@@ -34,12 +34,12 @@ SUITES = [
     "benchmark",
     "real",
 ]
-SEARCHES = ["histogram", "two-stage", "brute-force", "paper"]
-WHOLE_CLIPS = ("stage1", "two-stage", "brute-force", "paper", "kmeans", "dtw")
+SEARCHES = ["histogram", "two-stage", "likelihood", "brute-force", "paper"]
+WHOLE_CLIPS = ("stage1", "two-stage", "likelihood", "brute-force", "paper", "kmeans", "dtw")
 USUAL_METHODS = {  # where none is asked for
     **dict.fromkeys(("aist-genre", "aist-choreography", "aist-cross-dancer"), WHOLE_CLIPS),
     **dict.fromkeys(("scale", "excerpt", "video"), WHOLE_CLIPS[:-1]),
-    "open-set": ("two-stage", "kmeans-two-stage"),
+    "open-set": ("likelihood",),
     "benchmark": ("stage1", "two-stage", "kmeans", "kmeans-two-stage", "dtw"),
 }
 STRANGE_DANCES = 9000  # number of the first made-up dance that is a stranger: nothing was chosen on them
@@ -80,10 +80,10 @@ class Asking:
 @click.option("--query-genres", help="Ask only for clips of these genres, such as PO,LH.")
 @click.option(
     "--method", "methods", multiple=True,
-    help="With the shipped network: stage1, two-stage, brute-force, paper. Words without a network: kmeans, "
-    "kmeans-two-stage, kmeans-cosine, kmeans-whole. Without words: dtw, late-interaction. May be given "
-    "several times; default: the first four, kmeans and dtw, as far as they fit the suite. "
-    "The suite real has methods of its own: words, dtw-angles.",
+    help="With the shipped network: stage1, two-stage, likelihood, brute-force, paper. Words without a "
+    "network: kmeans, kmeans-two-stage, kmeans-cosine, kmeans-whole. Without words: dtw, late-interaction. "
+    "May be given several times; default: the first five, kmeans and dtw, as far as they fit the suite. "
+    "The suite real has methods of its own: words, synchrony, both, dtw-angles.",
 )  # fmt: skip
 @click.option(
     "--model", "models", multiple=True, help="A model's folder or name to run; may be given several times."
@@ -91,8 +91,8 @@ class Asking:
 @click.option(
     "--search", "searches", type=click.Choice(SEARCHES), multiple=True,
     help="How the words of a --model or of kmeans are searched: histograms alone (the default); with the "
-    "order of words, as 'search' does; that without a shortlist; or as the paper prints it. May be given "
-    "several times.",
+    "order of words; with synchrony too, as 'search' does; words without a shortlist; or as the paper prints "
+    "it. May be given several times.",
 )  # fmt: skip
 @click.option(
     "--phases", type=click.IntRange(1), default=1, help="Starting frames to count a query's words at."

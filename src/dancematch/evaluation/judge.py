@@ -95,7 +95,9 @@ class Memory:
         queries = tuple(task.known) if task.motion_of is None else task
         words = (queries, model.model_id, method.phases, method.soft)
         settings = method.settings
-        order = (method.weighting, settings.metrics, *settings.weights.items()) if settings else ()
+        order: tuple[object, ...] = ()
+        if settings:
+            order = (method.weighting, settings.ranked_by, settings.metrics, *settings.weights.items())
         return Remembered(self._asked.setdefault(words, {}), self._ordered.setdefault((words, order), {}))
 
     def words(self, model: PatchTokeniser, motions: Sequence[Motion], track: Track) -> list[Fingerprint]:

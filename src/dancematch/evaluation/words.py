@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import usual_similarity
+from dancematch.index.cohort import Cohort
 from dancematch.index.entries import window_bounds
 from dancematch.index.histogram import (
     DEFAULT_WEIGHTING,
@@ -21,9 +23,12 @@ from dancematch.index.histogram import (
 from dancematch.index.judge import judge
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.metrics import combine
+from dancematch.index.ranking import score_candidates
 from dancematch.index.settings import DEFAULT, SETTINGS, Settings
 from dancematch.index.shelf import Placed, Shelf
+from dancematch.index.verdict import shipped_calibration
 from dancematch.model.patches import PatchTokeniser, soft_assignment
+from dancematch.model.tokeniser import load_background
 from dancematch.motion import FPS, canonicalise, excerpt
 from dancematch.types import Fingerprint, FloatArray, Motion, Span
 
@@ -59,18 +64,20 @@ class Method:
 # How stage two searches; None = histograms alone.
 SEARCHES: Mapping[str, Settings | None] = {
     "histogram": None,
-    "two-stage": DEFAULT,
-    "brute-force": replace(DEFAULT, shortlist="all"),
+    "two-stage": replace(DEFAULT, ranked_by="score"),
+    "likelihood": DEFAULT,  # as `dancematch search`: words and synchrony
+    "brute-force": replace(DEFAULT, shortlist="all", ranked_by="score"),
     "paper": SETTINGS["paper"],
 }
 
 METHODS: Mapping[str, Method] = {
     "stage1": Method("network"),
     "two-stage": Method("network", settings=SEARCHES["two-stage"]),
+    "likelihood": Method("network", settings=SEARCHES["likelihood"]),
     "brute-force": Method("network", settings=SEARCHES["brute-force"]),
     "paper": Method("network", "cosine", settings=SEARCHES["paper"]),
     "kmeans": Method("floor"),
-    "kmeans-two-stage": Method("floor", settings=DEFAULT),
+    "kmeans-two-stage": Method("floor", settings=SEARCHES["two-stage"]),
     "kmeans-cosine": Method("floor", "cosine"),
     "kmeans-whole": Method("floor-whole"),
 }
@@ -212,7 +219,18 @@ class WordComparison:
         scores, ends = self._of_entries(query), self._firsts[1:]
         best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]
         placed = Placed(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
+        if settings.ranked_by == "likelihood":
+            return self._log_ratios(reading, placed, settings)
         wholes = self._shelf.stretches(self._shelf.wholes(chosen))
         parts = judge(reading, self._shelf.stretches(placed), wholes, settings).parts
         # The query's own way of counting (phases, soft words) is stage one's; order is read from one phase.
         return combine({**parts, "histogram": scores[best]}, settings.weights)
+
+    def _log_ratios(self, reading: Reading, placed: Placed, settings: Settings) -> FloatArray:
+        """Likelihood ratios without their bounds, so that those beyond are still in order."""
+        scored = score_candidates(reading, self._shelf, placed, self._cohort, settings)
+        return shipped_calibration().weigh(scored.evidence)
+
+    @cached_property
+    def _cohort(self) -> Cohort:
+        return Cohort.of(load_background(self._model, self._method.model))

@@ -34,6 +34,7 @@ from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
 TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
+_TIE_BREAK = 1e-4
 CLEAR_SYNCHRONY = 3.0  # deviations above the cohort from which on synchrony says where the query lies
 PLAIN_TEMPO = TEMPI.index(1.0)
 
@@ -123,11 +124,11 @@ def rank(
     )
     ratios = np.stack([one.log_ratios for one in scored])  # [variants, candidates]
     scores = np.stack([one.judged.scores for one in scored])
-    keys = ratios if settings.ranked_by == "likelihood" else scores
+    # At the bounds ratios are equal: there, and between variants, the score decides.
+    keys = ratios + _TIE_BREAK * scores if settings.ranked_by == "likelihood" else scores
     variants, best = keys.argmax(axis=0), keys.max(axis=0)
-    tie = scores[variants, np.arange(len(variants))]
     names = shortlisted.names
-    order = sorted(range(len(names)), key=lambda number: (-best[number], -tie[number], names[number]))
+    order = sorted(range(len(names)), key=lambda number: (-best[number], names[number]))
     return [
         _match(number, queries[v], readings[v], scored[v], shortlisted, v, dances)
         for number in order[:limit]

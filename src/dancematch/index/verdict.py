@@ -19,7 +19,7 @@ import numpy as np
 from dancematch.types import FloatArray, Verdict
 
 FORMAT = 1
-MAX_EVALUE = 0.1  # of a match
+MAX_EVALUE = 0.01  # of a match
 POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
 ENOUGH_SECONDS = 5.0  # from which on words count in full
@@ -45,8 +45,12 @@ class Calibration:
 
     def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
         """The log likelihood ratio (base 10) of each candidate."""
+        return np.clip(self.weigh(evidence), self.least, self.most)
+
+    def weigh(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
+        """The same without its bounds."""
         total = self.intercept + sum(weight * evidence[name] for name, weight in self.weights.items())
-        return np.clip(np.asarray(total, np.float64) / math.log(10), self.least, self.most).astype(np.float32)
+        return np.asarray(total / math.log(10), np.float32)
 
 
 @cache

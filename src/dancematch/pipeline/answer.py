@@ -8,6 +8,7 @@ from dancematch.index.settings import ANY, LIMIT, Only, Settings
 from dancematch.index.verdict import MAX_EVALUE, verdict_of
 from dancematch.pipeline.extract import describe_ignored
 from dancematch.pipeline.readings import ClipReading
+from dancematch.pipeline.wording import verdict_sentence
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
@@ -59,6 +60,11 @@ class Answer:
     def matches(self) -> list[Match]:
         """The candidates that are a match or a possible one."""
         return [match for match in self.candidates if match.verdict != "no match"]
+
+    def __str__(self) -> str:
+        """The verdict on each dancer in a sentence or two."""
+        sentences = [verdict_sentence(one.candidates[0]) for one in self.dancers if one.candidates]
+        return "\n".join(sentences) or "No match: there is no dance to compare with."
 
     def described(self) -> dict[str, Any]:
         """All of it as JSON has it."""

@@ -54,7 +54,6 @@ class Match(BaseModel):
 
     model_config = example(
         dance_id="thriller", verdict="match", likelihood_ratio=400000.0, bounded=False, evalue=0.003,
-        sentence="Match: thriller, 0:12-0:21. 1 search in 300 gives this by accident.",
         score=0.68, query=_SPAN, reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0,
         dancer=1, evidence={"words": {"histogram": 0.7}, "synchrony": None, "reason": "..."}, passages=[],
     )  # fmt: skip
@@ -63,7 +62,6 @@ class Match(BaseModel):
     likelihood_ratio: float | None
     bounded: bool
     evalue: float | None
-    sentence: str
     score: float
     query: Span
     reference: Span
@@ -81,6 +79,7 @@ class DancerAnswer(BaseModel):
     start: float
     seconds: float
     verdict: Verdict
+    sentence: str
     candidates: list[Match]
 
 

@@ -116,6 +116,7 @@ def answer_view(answer: Answer) -> dict[str, Any]:
                 "start": one.span.start,
                 "seconds": one.span.seconds,
                 "verdict": one.verdict,
+                "sentence": wording.verdict_sentence(one.candidates[0]) if one.candidates else "No match.",
                 "candidates": [match_view(match) for match in one.candidates],
             }
             for one in answer.dancers
@@ -125,7 +126,7 @@ def answer_view(answer: Answer) -> dict[str, Any]:
 
 
 def match_view(match: Match) -> dict[str, Any]:
-    """A known dance with the verdict on it, in words too, and what that was made of."""
+    """A known dance with the verdict on it, and what that was made of."""
     ratio = match.log_ratio
     return {
         "dance_id": match.dance_id,
@@ -133,7 +134,6 @@ def match_view(match: Match) -> dict[str, Any]:
         "likelihood_ratio": None if ratio is None else wording.likelihood_ratio(ratio),
         "bounded": ratio is not None and wording.is_bounded(ratio),
         "evalue": match.evalue,
-        "sentence": wording.verdict_sentence(match),
         "score": match.score,
         "query": dataclasses.asdict(match.query),
         "reference": dataclasses.asdict(match.reference),
@@ -168,6 +168,8 @@ def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer:
     path = evidence.path
     own, theirs = evidence.query, evidence.reference
     agreement = evidence.agreement(path)
+    told = dataclasses.asdict(why)
+    del told["synchrony"]  # told with the match already
     return {
         "match": match_view(match),
         "reference_dancer": dancer,
@@ -184,7 +186,7 @@ def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer:
             "reference": dataclasses.asdict(_whole_span(theirs)),
             "values": _whole(100 * pooled(evidence.matrix, MOST_CELLS)),
         },
-        **dataclasses.asdict(why),
+        **told,
     }
 
 
