@@ -11,7 +11,6 @@ from cli_samples import run_main
 from dance_samples import LEGS, dance, shipped, shipped_background, without, write_dance
 from dancematch import formats
 from dancematch.errors import NoDancerError
-from dancematch.index.verdict import shipped_calibration
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.compare import BONES, WORST, Comparison, compare, directions
 from dancematch.pipeline.compare_page import facts, write_page
@@ -155,21 +154,23 @@ def test_another_dance_is_far_off_and_no_match():
     assert len(far.worst) <= WORST
 
 
-def test_one_dance_needs_words_that_match_for_long_or_the_strongest_evidence():
-    """Neither a passing likelihood ratio nor words that match are enough alone; the bound of the ratio is."""
+def test_a_possible_match_needs_words_that_match_for_long():
+    """Words that match are not enough alone; a match needs none."""
     found = beside(dance(5, dancer=2, eight_counts=3), teacher())
-    most = shipped_calibration().most
     possible = replace(found.match, verdict="possible match", log_ratio=0.5)
     none = replace(found.match, verdict="no match", log_ratio=-1.0)
-    copy = replace(found.match, verdict="match", log_ratio=most)
+    match = replace(found.match, verdict="match", log_ratio=3.0)
     verdicts = [
-        replace(found, match=match, matched=matched).verdict
-        for match, matched in ((possible, 0.9), (possible, 0.1), (none, 0.9), (copy, 0.1))
+        replace(found, match=one, matched=matched).verdict
+        for one, matched in ((possible, 0.9), (possible, 0.1), (none, 0.9), (match, 0.1))
     ]
 
     assert ["possible match", "no match", "no match", "match"] == verdicts
     short = facts(replace(found, match=possible, matched=0.1))
-    assert "No match: the words match for 10 % of the time, less than the 50 % that one dance needs." in short
+    assert (
+        "No match: the words match for 10 % of the time, less than the 50 % that a possible match needs."
+        in short
+    )
     assert "times more likely if both show one dance than if they show two." in short
 
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from dancematch.index.engine import Engine
 from dancematch.index.explain import Evidence, evidence_of
 from dancematch.index.localise import Segment
-from dancematch.index.verdict import shipped_calibration
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.readings import Performance
@@ -41,7 +40,7 @@ BONES: dict[str, tuple[str, str]] = {
     },
 }
 WORST = 5  # moments
-SAME = 0.5  # of the time in matching passages, that one dance is told from two by
+SAME = 0.5  # of the time in matching passages, that a possible match needs
 VISIBLE = 0.4  # a joint below this is a guess of the pose estimator
 LATEST_SECONDS = 0.4  # beyond the place that the words give: farther apart, it is another movement
 MOMENT_SECONDS = 0.5  # what a moment lasts
@@ -97,14 +96,13 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the two are one dance: the match's verdict, if the words match for long enough.
+        """Whether the two are one dance: the match's verdict; a possible one needs words that match for long.
 
-        Neither sign is enough: dances of one style may pass for one by their likelihood ratio, and clips in
-        which hardly anything moves match all the time. The largest ratio that can be said is enough.
+        With nothing else to compare with, two dances of one style are easily a possible match. Words alone
+        do not make one: clips in which hardly anything moves match all the time.
         """
-        log_ratio = self.match.log_ratio or 0.0
-        enough = self.matched >= SAME or log_ratio >= shipped_calibration().most
-        return self.match.verdict if enough else "no match"
+        verdict = self.match.verdict
+        return "no match" if verdict == "possible match" and self.matched < SAME else verdict
 
     @property
     def same(self) -> bool:

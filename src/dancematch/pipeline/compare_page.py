@@ -51,7 +51,7 @@ def facts(comparison: Comparison) -> str:
 def _needed(comparison: Comparison) -> str:
     """Why it is no match, where that is not by the likelihood ratio."""
     short = comparison.verdict != comparison.match.verdict
-    return f", less than the {100 * SAME:.0f} % that one dance needs" if short else ""
+    return f", less than the {100 * SAME:.0f} % that a possible match needs" if short else ""
 
 
 def moment_text(moment: Moment) -> str:
