@@ -83,7 +83,7 @@ def test_rows_are_judged_rightly():
     assert not breaks_the_rows("pose", "pose")
     assert breaks_the_rows("pipeline", "cli")
     assert breaks_the_rows("pose", "model")
-    assert breaks_the_rows("formats", "motion")
+    assert breaks_the_rows("formats", "directions")
 
 
 @pytest.mark.parametrize("path", FILES, ids=where)
