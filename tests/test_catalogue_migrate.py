@@ -223,13 +223,13 @@ def test_migrating_is_all_or_nothing(old, monkeypatch):
 def test_an_older_catalogue_that_cannot_be_written_says_how_to_migrate_it(file, monkeypatch):
     content = file.read_bytes()
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
-    with pytest.raises(CatalogueError, match=r"version 1, must be brought to 3 .* dancematch stats COPY$"):
+    with pytest.raises(CatalogueError, match=r"version 1, must be brought to 4 .* dancematch stats COPY$"):
         Store(file, None)
 
     assert content == file.read_bytes()
 
 
-@pytest.mark.parametrize("version", ["4", "99", "two", "0", "-1"])
+@pytest.mark.parametrize("version", ["5", "99", "two", "0", "-1"])
 def test_a_catalogue_of_a_version_to_come_is_refused_in_one_sentence(old, version):
     run_sql(old, f"UPDATE facts SET value = '{version}' WHERE name = 'version'")  # noqa: S608  (our own)
     with pytest.raises(CatalogueError) as caught:
@@ -237,7 +237,7 @@ def test_a_catalogue_of_a_version_to_come_is_refused_in_one_sentence(old, versio
 
     shown = old.replace(PASSWORD, "***")
     assert (
-        f"{shown} has catalogue version {version}, this dancematch reads up to 3; upgrade dancematch"
+        f"{shown} has catalogue version {version}, this dancematch reads up to 4; upgrade dancematch"
         == str(caught.value)
     )
     assert version == version_of(old)
@@ -246,9 +246,9 @@ def test_a_catalogue_of_a_version_to_come_is_refused_in_one_sentence(old, versio
 def test_a_catalogue_that_others_migrate_meanwhile_is_not_written_any_more(address, file):
     """An older dancematch that still has the file open stops instead of writing rows it does not know."""
     store = Store(address, "toy")
-    run_sql(address, "UPDATE facts SET value = '4' WHERE name = 'version'")
+    run_sql(address, "UPDATE facts SET value = '5' WHERE name = 'version'")
     track = StoredTrack(Store(file, None).fingerprints()[0][1])
-    with pytest.raises(CatalogueError, match="has become catalogue version 4; upgrade dancematch"):
+    with pytest.raises(CatalogueError, match="has become catalogue version 5; upgrade dancematch"):
         store.add(Dance("new", "new", "cc33", 3.0), [track])
 
     store.close()

@@ -74,7 +74,7 @@ def test_stats_count_everything(path):
         found.words,
         found.exclusions,
     )
-    assert (MODEL, 3, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
+    assert (MODEL, 4, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
     assert {"pop": 2, "": 1} == found.by_bank
     assert {"": 1, "Halloween": 1, "folk": 1} == found.by_label
     assert found.bytes_on_disk is not None

@@ -102,7 +102,8 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
     state, pieces = packed_tracks(store)
     seen = 0
     for piece in pieces:
-        volume = packed_volume(piece.words, piece.visibility, piece.lengths, piece.clocks, piece.vocabulary)
+        clocked = piece.lengths, piece.clocks, piece.bones
+        volume = packed_volume(piece.words, piece.visibility, *clocked, piece.vocabulary)
         facts = zip(piece.keys.tolist(), piece.dance_ids, piece.labels, piece.banks, strict=True)
         for number, (key, *texts) in enumerate(facts):
             track, part = one_by_one[key], slice(*volume.offsets[number : number + 2])

@@ -70,7 +70,6 @@ tracks = Table(
     Column("vocabulary", Integer, nullable=False),
     Column("words", LargeBinary, nullable=False),  # uint16 little-endian [steps, channels]
     Column("visibility", LargeBinary, nullable=False),  # uint8 [steps, channels], 255 = seen
-    Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
     # The skeletons (body15) that the words were made from; NULL if they were not kept.
     Column("fps", Float),
     Column("joints", LargeBinary),  # float16 little-endian [frames, 15, 3] metres: 2 mm at 4 m
@@ -82,6 +81,7 @@ tracks = Table(
     # checksums.py says of what; 32 bits without a sign, for which PostgreSQL's INTEGER is too small
     Column("words_checksum", BigInteger),
     Column("skeletons_checksum", BigInteger),
+    Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
     UniqueConstraint("dance", "dancer"),
 )
 
