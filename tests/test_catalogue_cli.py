@@ -137,7 +137,7 @@ def test_a_search_makes_nothing(folder, tmp_path):
     """Whoever opens a catalogue that is not there, only to look, leaves none either."""
     with open_catalogue(tmp_path / "dances.db") as known:
         assert [] == known.dances()
-        assert [] == known.search(folder / "new.npz")
+        assert [] == known.search(folder / "new.npz").candidates
     assert [] == list(tmp_path.iterdir())
     with pytest.raises(CatalogueError, match="there is no catalogue"):
         Store(tmp_path / "dances.db", None, create=False)

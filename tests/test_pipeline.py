@@ -344,7 +344,7 @@ def test_a_dance_is_found_in_video_and_motion_alike(tmp_path, known):
     for number in range(1, 6):
         known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
     for query in (write_dance(tmp_path / "q.npz", 3), write_puppets(tmp_path / "q", q=3)[0], dance(3)):
-        best = known.search(query, limit=1)
+        best = known.search(query, limit=1).candidates
         assert ["dance3"] == [match.dance_id for match in best]
         assert not best[0].mirrored
 
@@ -353,15 +353,15 @@ def test_what_is_removed_is_not_found(tmp_path, known):
     """The engine is built anew when somebody, here another process's connection, changes the catalogue."""
     for number in range(1, 4):
         known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
-    assert "dance2" == known.search(dance(2), max_evalue=None)[0].dance_id
+    assert "dance2" == known.search(dance(2)).candidates[0].dance_id
     with open_catalogue(tmp_path / "dances.db") as other:
         other.remove("dance2")
 
-    assert "dance2" not in [match.dance_id for match in known.search(dance(2), max_evalue=None)]
+    assert "dance2" not in [match.dance_id for match in known.search(dance(2)).candidates]
 
 
 def test_an_empty_catalogue_knows_nothing(known):
-    assert [] == known.search(dance(1), max_evalue=None)
+    assert [] == known.search(dance(1)).candidates
 
 
 def test_skeletons_are_kept(tmp_path, known):

@@ -81,7 +81,7 @@ def test_dances_stay_what_they_were_and_are_found(path, own):
     retokenise(path, small_model())
     with open_catalogue(path, model=own, create=False) as known:
         assert before == known.dances()
-        assert "dance3" == known.search(dance(3), max_evalue=None)[0].dance_id
+        assert "dance3" == known.search(dance(3)).candidates[0].dance_id
 
 
 def test_there_and_back_gives_the_old_words(path):
@@ -175,10 +175,10 @@ def test_a_change_in_between_is_noticed(path):
 def test_whoever_had_it_open_does_not_take_new_words_for_old_ones(path):
     """An open reader or writer of the old model is refused from then on, and does no harm."""
     with open_catalogue(path) as reader:
-        assert reader.search(dance(3), max_evalue=None)
+        assert reader.search(dance(3)).candidates
         retokenise(path, small_model())
         with pytest.raises(ModelMismatchError, match="dancematch retokenise"):
-            reader.search(dance(3), max_evalue=None)
+            reader.search(dance(3)).candidates
         clip = write_dance(path.parent / "new.npz", 20)
         with pytest.raises(ModelMismatchError, match="dancematch retokenise"):
             reader.add(clip)
@@ -248,7 +248,7 @@ def test_kill_9_leaves_all_old_words_or_all_new(path, own, stage, halt, expected
         assert KNOWN == len(reader.fingerprints())
         process.kill()
         process.communicate()
-        assert "dance3" == reader.search(dance(3), max_evalue=None)[0].dance_id
+        assert "dance3" == reader.search(dance(3)).candidates[0].dance_id
 
     assert expected == vocabularies(path)
     assert (expected is OLD) == retokenise(path, small_model()).changed
@@ -292,13 +292,13 @@ def test_new_words_in_another_catalogue_leave_the_old_ones_at_work(path, own, ne
     with open_catalogue(path) as known:
         known.add(path.parent / "late.npz")
         again = retokenise_into(path, target, small_model())
-        assert "dance3" == known.search(dance(3), max_evalue=None)[0].dance_id
+        assert "dance3" == known.search(dance(3)).candidates[0].dance_id
 
     assert Retokenised(shipped().model_id, small_model().model_id, KNOWN) == first
     assert KNOWN + 1 == again.dances
     assert OLD == vocabularies(path)
     with open_catalogue(target, model=own, create=False) as new:
-        assert "dance3" == new.search(dance(3), max_evalue=None)[0].dance_id
+        assert "dance3" == new.search(dance(3)).candidates[0].dance_id
         assert old.exclusions() == new.exclusions()
         assert [] == new.verify()
         said = {found.dance_id: (found.label, found.content_hash, found.added) for found in new.dances()}
