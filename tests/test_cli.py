@@ -86,36 +86,42 @@ def test_wrong_usage_is_2(run, line):
 
 def test_a_known_dance_is_found(run, db, folder):
     answer = run("search", db, folder / "again.npz")
-    heading, first, *_ = answer.out.splitlines()
+    sentence, heading, first, *_ = answer.out.splitlines()
 
     assert 0 == answer.code
-    assert heading.startswith("score")
-    assert "dance3" in first
+    assert sentence.startswith("Match: dance3, 0:00-0:0")
+    assert heading.startswith("verdict")
+    assert ["match", "dance3"] == first.split()[:2]
 
 
-def test_json_is_one_match_a_line(run, db, folder):
+def test_json_is_one_object_per_clip(run, db, folder):
     """The names are those of Match and Span, in Python and JSON alike."""
-    answer = run("search", db, folder / "mirrored.npz", "--json", "--limit", "2", "--max-evalue", "1e9")
-    best = answer.objects[0]
+    answer = run("search", db, folder / "mirrored.npz", "--json", "--limit", "2")
+    (found,) = answer.objects
+    best, other = found["dancers"][0]["candidates"]
 
     assert 0 == answer.code
-    assert 2 == len(answer.objects)
+    assert ("mirrored.npz", "match") == (found["clip"], found["verdict"])
     assert [field.name for field in dataclasses.fields(Match)] == list(best)
     assert ("dance2", True, 1) == (best["dance_id"], best["mirrored"], best["dancer"])
     assert ["start", "end"] == list(best["query"]) == list(best["reference"])
-    assert answer.objects[0]["score"] > answer.objects[1]["score"]
+    assert best["log_ratio"] > other["log_ratio"]
 
 
 def test_no_match_is_3_and_shows_the_nearest(run, db, folder):
     answer = run("search", db, folder / "stranger.npz")
 
-    assert (3, "") == (answer.code, answer.out)
-    assert "no match" in answer.err
-    assert "the nearest" in answer.err
+    assert 3 == answer.code
+    assert answer.out.startswith("No match; the nearest is dance")
+    assert "none of them near enough" in answer.out
 
 
-def test_no_match_in_json_is_no_line(run, db, folder):
-    assert (3, "") == run("search", db, folder / "stranger.npz", "--json")[:2]
+def test_no_match_in_json_has_its_nearest_too(run, db, folder):
+    answer = run("search", db, folder / "stranger.npz", "--json")
+    (found,) = answer.objects
+
+    assert (3, "no match") == (answer.code, found["verdict"])
+    assert found["dancers"][0]["candidates"]
 
 
 def test_an_empty_catalogue_has_no_match(run, tmp_path, folder):
@@ -431,7 +437,7 @@ def test_results_and_progress_do_not_mix(db, folder):
 
     assert 0 == done.returncode
     assert "" == done.stderr
-    assert "dance3" == json.loads(done.stdout.splitlines()[0])["dance_id"]
+    assert "dance3" == json.loads(done.stdout)["dancers"][0]["candidates"][0]["dance_id"]
 
 
 def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
@@ -441,7 +447,7 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     run("add", known, folder / "known", "--jobs", 1, *own)
     answer = run("search", known, folder / "again.npz", "--json", "--max-evalue", "1e9", *own)
 
-    assert "dance3" == answer.objects[0]["dance_id"]
+    assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance_id"]
 
 
 def test_removing_is_all_or_nothing(run, tmp_path):
