@@ -197,7 +197,7 @@ def test_the_command_line_searches_on_the_cluster(learnt):
 
     assert 0 == spread["code"], spread["err"]
     assert alone["out"] == spread["out"]
-    assert "one3" == json.loads(spread["out"].splitlines()[0])["dance_id"]
+    assert "one3" == json.loads(spread["out"])["dancers"][0]["candidates"][0]["dance_id"]
 
 
 def test_no_cluster_is_one_sentence(tmp_path):

@@ -247,7 +247,9 @@ def test_damage_never_breaks_anything(kept, monkeypatch, large):
             found.remove([1, 2, 4, 5, 6, 7, 8])
             found.search(asked(1), limit=50)
         path.write_bytes(whole)
-    trusted = {f"engine-{n}.npy" for n in ("words", "seen", "keys", "starts", "occurrences", "times")}
+    trusted = {
+        f"engine-{n}.npy" for n in ("words", "seen", "bones", "keys", "starts", "occurrences", "times")
+    }
     expected = arrays & (trusted | {"places.npy", "nibbles.npy"}) if large == 0 else set()
     assert "nibbles.npy" in arrays
     assert expected == arrays - checked

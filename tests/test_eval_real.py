@@ -427,8 +427,11 @@ def test_the_suite_prints_tables(folder):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--method", "dtw"], "the suite real has no method 'dtw'; it has words, dtw-angles"),
-        (["--method", "dtw-angles", "--model", "floor"], "--model is for the method words"),
+        (
+            ["--method", "dtw"],
+            "the suite real has no method 'dtw'; it has words, synchrony, both, dtw-angles",
+        ),
+        (["--method", "dtw-angles", "--model", "floor"], "--model is for words, synchrony and both"),
         (["--soft"], "not for the suite real"),
         (["--query-genres", "PO"], "real has data of its own"),
         (["scale"], "real has data of its own"),
