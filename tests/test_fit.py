@@ -96,7 +96,7 @@ def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
     found = CliRunner().invoke(
         dancematch, ["search", str(catalogue), clip, "--weights", str(weights), "--json"]
     )
-    assert "dance1-2" == json.loads(found.stdout.splitlines()[0])["dance_id"]
+    assert "dance1-2" == json.loads(found.stdout)["dancers"][0]["candidates"][0]["dance_id"]
 
 
 def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
