@@ -330,7 +330,7 @@ def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypa
 
     assert [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0] == [answer.code for answer in answers]
     assert "has the label 'none'" in answers[2].complaint
-    assert "dance1" == answers[1].objects[0]["dance_id"]
+    assert "dance1" == answers[1].objects[0]["dancers"][0]["candidates"][0]["dance_id"]
     assert ["dance1", "dance2"] == [told["dance_id"] for told in answers[3].objects]
     assert not any(PASSWORD in answer.out + answer.err for answer in answers)
 
