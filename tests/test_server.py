@@ -245,7 +245,7 @@ def test_differences_follow_the_poses(client, found):
 def test_the_evidence_is_a_page_to_hand_on(client, folder):
     """It names clip, dance and content, needs nothing beside it, runs nothing, and has a file name."""
     content = (folder / "mirrored.npz").read_bytes()
-    asked = {"filename": "../my clip é.npz", "max_evalue": 0.01}
+    asked = {"filename": "../my clip é.npz", "max_evalue": 0.02}
     found = client.post("/search", content=content, params=asked).json()
     answer = client.get(f"/searches/{found['search_id']}/matches/dance-4/report")
     page, policy = answer.text, answer.headers["content-security-policy"]
@@ -254,7 +254,7 @@ def test_the_evidence_is_a_page_to_hand_on(client, folder):
     for told in ("my clip é.npz", "dance-4", "mirrored", hashlib.sha256(content).hexdigest()):
         assert told in page
     assert "dancematch report dances.db" in page
-    assert "--max-evalue 0.01" in page
+    assert "--max-evalue 0.02" in page
     assert str(folder) not in page
     assert [] == re.findall(r"(?:src|href)=[\"'](?!data:|#)|<script|@import", page)
     assert ("default-src 'none'; style-src 'unsafe-inline'; img-src data:", False) == (
