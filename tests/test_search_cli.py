@@ -144,6 +144,8 @@ def test_an_explanation_is_readable(db, folder):
         "The words that say most",
         "The passages",
         "does not repeat itself",
+        "times more likely if the clip shows this dance",
+        "Both move at the same moments",
     ):
         assert said in answer.out
 

@@ -21,7 +21,13 @@ from dancematch.cli.output import (
 )
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 from dancematch.index.verdict import MAX_EVALUE
-from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
+from dancematch.pipeline.wording import (
+    accident_cell,
+    basis_sentence,
+    describe_span,
+    ratio_words,
+    verdict_sentence,
+)
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine
@@ -254,6 +260,7 @@ def _body(match: "Match") -> str:
 
 def print_explanation(match: "Match", why: "Explanation") -> None:
     """Show why a match is one, as tables."""
+    click.echo("\n" + _explain_evidence(match))
     click.echo(f"\nWhy {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
     _print_metrics(why)
     click.echo("\nThe words that say most for it; in brackets, how often the dance has the very same word")
@@ -277,6 +284,15 @@ def print_explanation(match: "Match", why: "Explanation") -> None:
     )
     click.echo("\n" + _period_line(match.dance_id, why.period))
     click.echo(_period_line("the clip", why.query_period))
+
+
+def _explain_evidence(match: "Match") -> str:
+    """How strong the evidence is, and how far both move at the same moments."""
+    said = [] if match.log_ratio is None else [ratio_words(match.log_ratio)]
+    if not basis_sentence(match):
+        agree, seconds = match.parts["synchrony"], match.parts["synchrony_seconds"]
+        said.append(f"Both move at the same moments: they agree by {agree:.2f} of 1 over {seconds:.0f} s.")
+    return " ".join(said)
 
 
 def _print_metrics(why: "Explanation") -> None:
