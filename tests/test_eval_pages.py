@@ -67,6 +67,6 @@ def test_a_result_that_is_missing_is_one_line(tmp_path):
 def test_the_pictures_are_there_and_small():
     named = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (EVAL / "README.md").read_text(encoding="utf-8"))
 
-    expected = {"ranks", "confusion", "length", "strength", "calibration", "map"}
+    expected = {"ranks", "confusion", "length", "strength", "calibration", "calibration-real", "map"}
     assert {f"{name}.png" for name in expected} == set(named)
     assert [] == [name for name in named if not 0 < (EVAL / name).stat().st_size < LARGEST_PICTURE]
