@@ -190,7 +190,7 @@ def test_dances_are_split_evenly_and_wholly(store):
 
     assert 40 == sum(report.census.dances for report in reports)
     assert [10] * 4 == [report.census.dances for report in reports]
-    assert whole(store).tracks == sum(report.tracks for report in reports)
+    assert whole(store).tracks == sum(report.census.tracks for report in reports)
     assert [30, 0, 0, 0] == [report.census.strangers for report in reports]
 
 

@@ -46,7 +46,6 @@ class Report(NamedTuple):
     state: State
     usage: Usage
     census: Census
-    tracks: int
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,11 @@ class Shard:
     def report(self) -> Report:
         """What is here."""
         engine, entries = self._engine, self._engine.library.entries
-        census = Census(len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances)
-        return Report(self._opened().state, engine.usage(), census, len(entries.tracks))
+        census = Census(
+            len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances,
+            entries.tracks_count,
+        )  # fmt: skip
+        return Report(self._opened().state, engine.usage(), census)
 
     def follow(self, changes: Changes) -> Report:
         """Go with the catalogue; what is known already may be told again."""
@@ -158,9 +160,18 @@ class Shard:
     def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[Voted]:
         """What three words in a row speak for, their rarity given."""
         self._require(asked.state)
+        return self._votes_known_to_all(self._field(asked).voted(tallies))
+
+    def synchronous(self, asked: Asked) -> list[Voted]:
+        """What synchrony speaks for."""
+        self._require(asked.state)
+        return self._votes_known_to_all(self._field(asked).synchronous())
+
+    def _votes_known_to_all(self, votes: Sequence[Voted]) -> list[Voted]:
+        """The same by the numbers that hold in all parts."""
         return [
             one._replace(tracks=self._track_numbers(one.tracks), dances=self._dances[one.dances])
-            for one in self._field(asked).voted(tallies)
+            for one in votes
         ]
 
     def _field(self, asked: Asked) -> OwnField:

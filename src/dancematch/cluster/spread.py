@@ -52,7 +52,6 @@ class View:
     state: State
     census: Census
     usage: Usage
-    tracks: int
     rarity: Rarity
     codebook: Codebook
     cohort: Cohort
@@ -68,12 +67,11 @@ def prepared(
     """Get all parts, which are at one state, ready for searches."""
     state, usage = reports[0].state, usage_of_all([report.usage for report in reports])
     census = Census(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
-    tracks = sum(report.tracks for report in reports)
     ask_all(parts, "prepare", state, usage)
     shape = codebook.similarity.shape[:2]
     words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
     rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
-    return View(state, census, usage, tracks, rarity, codebook, Cohort.of(list(background)))
+    return View(state, census, usage, rarity, codebook, Cohort.of(list(background)))
 
 
 def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:
@@ -112,6 +110,11 @@ class SpreadField:
     def voted(self) -> list[Voted]:
         """What three words in a row speak for, at most `VOTED`; after `nearest`, which counts them."""
         found = ask_all(self._parts, "voted", self._asked, self._tallies)
+        return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
+
+    def synchronous(self) -> list[Voted]:
+        """What synchrony speaks for, at most `VOTED`."""
+        found = ask_all(self._parts, "synchronous", self._asked)
         return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
 
 

@@ -185,6 +185,11 @@ class Entries:
         return np.asarray(self._facts.rows["dance"][tracks])
 
     @property
+    def tracks_count(self) -> int:
+        """How many tracks are there."""
+        return int(np.count_nonzero(self._alive.rows))
+
+    @property
     def tracks(self) -> NDArray[np.intp]:
         """The numbers of all tracks that are there."""
         return np.flatnonzero(self._alive.rows)

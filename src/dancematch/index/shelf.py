@@ -8,7 +8,7 @@ puts longer ones in their place.
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -124,7 +124,8 @@ class Shelf:
     @property
     def nbytes(self) -> int:
         """Memory of all arrays."""
-        return sum(array.nbytes for volume in self.volumes for array in vars(volume).values())
+        arrays = [getattr(one, field.name) for one in self.volumes for field in fields(one)]
+        return sum(array.nbytes for array in arrays)
 
     def add(self, fingerprints: Sequence[Fingerprint]) -> range:
         """Put tracks at the end; returns their numbers."""

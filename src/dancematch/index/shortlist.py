@@ -1,8 +1,9 @@
 """Stage one: which dances are worth a closer look, out of all.
 
-Two ways lead onto the shortlist. By histogram, exactly: no dance that was left out has an entry
-more like the clip than one that was taken. And by three words in a row (`postings.py`), which
-finds short clips that a histogram cannot tell apart.
+Three ways lead onto the shortlist. By histogram, exactly: no dance that was left out has an entry
+more like the clip than one that was taken. By three words in a row (`postings.py`), which finds short
+clips that a histogram cannot tell apart. And, in a catalogue that is not too large for it, by synchrony
+(`coarse.py`), which finds what another person dances in other words at the same moments.
 
 What is chosen depends on the entries alone, not on where they are: `choose` asks a `Field`, which is
 this process's own `Library` here and may be the parts of one on many machines.
@@ -15,15 +16,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.index.coarse import MOST_TRACKS, CoarseScores, coarse_scores
 from dancematch.index.columns import Columns
 from dancematch.index.entries import NOBODY, Entries
 from dancematch.index.hands import each
 from dancematch.index.likeness import Reading
 from dancematch.index.postings import Postings, Tally
 from dancematch.index.settings import ANY, Only, Settings
-from dancematch.index.shelf import Placed, Shelf
+from dancematch.index.shelf import Placed, Shelf, bones_of
 
-VOTED = 20  # dances that each reading of the clip may add by three words in a row
+VOTED = 20  # tracks that each reading of the clip may add by three words in a row, and as many by synchrony
 _SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long one has many; never more
 
 IntArray = NDArray[np.int64]
@@ -36,6 +38,7 @@ class Census(NamedTuple):
     strangers: int
     dances: int
     allowed: int  # dances that the search may find
+    tracks: int
 
 
 class Ranked(NamedTuple):
@@ -47,7 +50,7 @@ class Ranked(NamedTuple):
 
 
 class Voted(NamedTuple):
-    """Stretches that three words in a row speak for, best first; equal ones in the order of the tracks."""
+    """Stretches that another way than the histogram speaks for, best first; equal ones in track order."""
 
     tracks: IntArray
     dances: IntArray
@@ -74,6 +77,9 @@ class Field(Protocol):
 
     def voted(self) -> list[Voted]:
         """What three words in a row speak for, at most `VOTED`."""
+
+    def synchronous(self) -> list[Voted]:
+        """What synchrony speaks for, at most `VOTED`."""
 
 
 class Chosen(NamedTuple):
@@ -130,7 +136,8 @@ class OwnField:
         """How many there are."""
         entries = self._library.entries
         allowed = entries.dances_among(self._allowed, self._only)
-        return Census(len(self._library.columns), len(entries.strangers), entries.dances, allowed)
+        columns, tracks = self._library.columns, entries.tracks_count
+        return Census(len(columns), len(entries.strangers), entries.dances, allowed, tracks)
 
     def nearest(self, size: int | None) -> list[Ranked]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
@@ -157,15 +164,41 @@ class OwnField:
         return each(lambda n: self._voted(self._readings[n], tallies[n] if tallies else None), numbers)
 
     def _voted(self, reading: Reading, tally: Tally | None) -> Voted:
-        library = self._library
-        votes = library.postings.search(reading.fingerprint, VOTED, tally)
-        lasts = library.shelf.wholes(votes.entries).lasts
-        firsts = np.clip(votes.offsets, 0, lasts)
-        ends = np.clip(votes.offsets + len(reading.fingerprint) - 1, firsts, lasts)
-        dances = library.entries.dances_of(votes.entries).astype(np.int64)
+        votes = self._library.postings.search(reading.fingerprint, VOTED, tally)
         # A track may have come since it was asked who is allowed.
         allowed = np.append(self._allowed, False)[np.minimum(votes.entries, len(self._allowed))]
-        return Voted(votes.entries, dances, firsts, ends, votes.scores, allowed)
+        return self._stretches(reading, votes.entries, votes.offsets, votes.scores, allowed)
+
+    def synchronous(self) -> list[Voted]:
+        """What synchrony speaks for, at most `VOTED`."""
+        tracks = np.flatnonzero(self._allowed)
+        bones = [bones_of(one.fingerprint) for one in self._readings]
+        step = self._readings[0].fingerprint.seconds_per_word
+        found = coarse_scores(bones, self._library.shelf.volumes, step)
+        return [self._best(*one, tracks) for one in zip(self._readings, found, strict=True)]
+
+    def _best(self, reading: Reading, found: CoarseScores, tracks: IntArray) -> Voted:
+        """The tracks that move most like one reading; equal ones in the order of their numbers."""
+        order = np.argsort(-found.scores[tracks], kind="stable")[:VOTED]
+        best = tracks[order][found.scores[tracks[order]] > 0]
+        allowed = np.ones(len(best), np.bool_)
+        return self._stretches(reading, best, found.offsets[best], found.scores[best], allowed)
+
+    def _stretches(
+        self,
+        reading: Reading,
+        tracks: IntArray,
+        offsets: IntArray,
+        scores: NDArray[np.float32],
+        allowed: NDArray[np.bool_],
+    ) -> Voted:
+        """The stretches of tracks that the clip covers if it begins at these offsets."""
+        library = self._library
+        lasts = library.shelf.wholes(tracks).lasts
+        firsts = np.clip(offsets, 0, lasts)
+        ends = np.clip(offsets + len(reading.fingerprint) - 1, firsts, lasts)
+        dances = library.entries.dances_of(tracks).astype(np.int64)
+        return Voted(tracks, dances, firsts, ends, scores, allowed)
 
 
 def propose(library: Library, readings: Sequence[Reading], settings: Settings, only: Only) -> Candidates:
@@ -188,8 +221,14 @@ def choose(field: Field, readings: int, settings: Settings) -> Chosen:
     best = _nearest(field, census, wanted)
     dances = _most_alike(best, wanted)
     entries = [_entry_of_each(one, best, dances) for one in best]
-    voted = None if wanted >= census.allowed else _newcomers(field.voted(), dances)
-    return Chosen(dances, entries, voted)
+    if wanted >= census.allowed:
+        return Chosen(dances, entries, None)
+    votes = field.voted() + (field.synchronous() if _by_synchrony(census, settings) else [])
+    return Chosen(dances, entries, _newcomers(votes, dances))
+
+
+def _by_synchrony(census: Census, settings: Settings) -> bool:
+    return settings.ranked_by == "likelihood" and census.tracks <= MOST_TRACKS
 
 
 def _nearest(field: Field, census: Census, wanted: int) -> list[_Best]:

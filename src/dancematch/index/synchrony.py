@@ -30,7 +30,7 @@ _PRODUCTS = 1 << 21  # numbers in one matrix product
 _TALLEST = 0.995  # of a correlation: its transform has no upper end
 # Energy per step of an estimator that trembles, about 2 degrees per bone, added to both sides: dancers have a
 # hundred times as much, and two people who hardly move do not correlate by their noise.
-_TREMBLE = 0.02
+TREMBLE = 0.02
 
 
 class Synchrony(NamedTuple):
@@ -126,9 +126,21 @@ def lag_curve(
 
 def _unpacked(bones: BoneArray) -> tuple[FloatArray, FloatArray]:
     """Directions as they are, 0 where unseen, [steps, 20]; and which bones are seen, [steps, 10]."""
-    seen = bones[:, ::2] != BONES_UNSEEN
-    values = np.where(np.repeat(seen, 2, axis=1), bones, 0) / np.float32(BONE_SCALE)
-    return np.ascontiguousarray(values, dtype=np.float32), seen.astype(np.float32)
+    values = np.empty(bones.shape, np.float32)
+    seen = np.empty((len(bones), bones.shape[1] // 2), np.float32)
+    _unpack(np.ascontiguousarray(bones), values, seen)
+    return values, seen
+
+
+@njit(cache=True, nogil=True)
+def _unpack(bones, values, seen):  # type: ignore[no-untyped-def]
+    numbers, shown, result = bones.ravel(), seen.ravel(), values.ravel()
+    for bone in range(len(shown)):
+        x, y = numbers[2 * bone], numbers[2 * bone + 1]
+        flag = np.float32(x != BONES_UNSEEN)
+        shown[bone] = flag
+        result[2 * bone] = flag * np.float32(x) / np.float32(BONE_SCALE)
+        result[2 * bone + 1] = flag * np.float32(y) / np.float32(BONE_SCALE)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -209,7 +221,7 @@ def _score_lines(sums, own, theirs, way, length, seconds, shared, lines):  # typ
     shorter = seconds * min(np.float32(query), np.float32(length * query) / np.float32(last + 1))
     least = min(LEAST_SECONDS, LEAST_SHARE * shorter) - 1e-3
     least_beside = min(SIDELOBE_SECONDS, LEAST_SHARE / 2 * shorter)
-    tremble, bones = np.float32(_TREMBLE), np.float32(2 / BONE_NUMBERS / shared)
+    tremble, bones = np.float32(TREMBLE), np.float32(2 / BONE_NUMBERS / shared)
     low, high, best, top = query - 1, query - 1, -1, np.float32(0)
     for place in range(length + last):
         offset = place - last
