@@ -1,4 +1,4 @@
-"""Known or not: how many known dances are named and sure, when how many strangers are let in?
+"""Known or not: how many known dances are named and accepted, and how many unknown ones are accepted?
 
 Three questions. `excerpt` (and `video`): the catalogue is all clips; known queries are changed excerpts of
 them (and what a pose estimator saw of them), strangers are stretches of motions of other origin.
@@ -48,7 +48,7 @@ STEP_SECONDS, MOST_STRETCHES = 3.0, 8  # of one stranger's motion
 
 @dataclass(frozen=True)
 class OpenSetResult:
-    """What one method lets in and keeps out, for one kind of known query."""
+    """What one method accepts and rejects, for one kind of known query."""
 
     suite: str
     method: str
