@@ -285,6 +285,16 @@ def test_windows_help_to_find_an_excerpt(clips):
     assert (np.diag(gains) > 0.01).sum() > len(clips) / 2
 
 
+@pytest.mark.parametrize("phases", [1, 2])
+def test_a_query_is_asked_with_its_bones(clips, phases):
+    """As a search reads it: without bones there is no synchrony."""
+    motion = clips[0].motion
+    expected, asked = shipped().fingerprint(motion), ask(shipped(), motion, Method("network", phases=phases))
+
+    np.testing.assert_array_equal(expected.bones, asked.fingerprint.bones)
+    np.testing.assert_array_equal(expected.words, asked.fingerprint.words)
+
+
 def test_by_likelihood_a_suite_ranks_as_a_search_does(clips, monkeypatch):
     """Two seconds, which say too little for any ratio: the score decides; what is not proposed comes last."""
     monkeypatch.setattr("dancematch.index.settings.CAP", 3)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.directions import bone_directions
 from dancematch.evaluation.metrics import Numbers, Values
 from dancematch.index.align import usual_similarity
 from dancematch.index.cohort import Cohort
@@ -108,7 +109,8 @@ def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
         end = len(canonical.joints) / FPS
         shifted = [excerpt(canonical, phase.start - canonical.start, end) for phase in phases]
         counts = [_soft_counts(model, *both) for both in zip(shifted, phases, strict=True)]
-    return Asked(phases[0], np.sum(counts, axis=0))
+    bones = bone_directions(motion, model.patch_frames)[: len(phases[0])]
+    return Asked(replace(phases[0], bones=bones), np.sum(counts, axis=0))
 
 
 def _soft_counts(model: PatchTokeniser, canonical: Motion, phase: Fingerprint) -> FloatArray:
