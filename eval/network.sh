@@ -25,12 +25,13 @@ measure "cross-dancer-$genres-query" aist-cross-dancer --phases 2 --soft
 measure "genre-$genres" aist-genre
 measure "excerpt-$genres" excerpt
 if [ -n "$views" ]; then
-  stretches=$(mktemp -d)
+  temporary=$(mktemp -d)
+  stretches=$temporary/true-skeletons # the results name the last part of a path
   .venv/bin/python eval/stretches.py "$views" "$data" "$stretches"
   measure "video-$genres" video --views "$views"
   measure "video-$genres-order" video --views "$views" --search two-stage
   measure "video-$genres-true" video --views "$stretches"
-  rm -r "$stretches"
+  rm -r "$temporary"
 fi
 sh eval/keep.sh eval/results cells \
   .venv/bin/python eval/cells.py "$data" --model "$model" --query-genres "$genres"

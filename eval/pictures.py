@@ -14,10 +14,11 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from tables import results
 
+from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+
 HERE = Path(__file__).parent
-METHODS = ("stage1", "two-stage", "kmeans", "dtw")
-COLOURS = dict(zip(METHODS, ("tab:blue", "tab:red", "tab:green", "tab:grey"), strict=True))
-CALIBRATED = "two-stage"  # the search that users run
+METHODS = ("stage1", "two-stage", "likelihood", "kmeans", "dtw")
+COLOURS = dict(zip(METHODS, ("tab:blue", "tab:red", "tab:purple", "tab:green", "tab:grey"), strict=True))
 
 
 def keep(name: str) -> None:
@@ -29,10 +30,11 @@ def keep(name: str) -> None:
 def draw_ranks() -> None:
     """Where the first right answer stands, suite by suite."""
     suites = ("aist-genre", "aist-choreography", "aist-cross-dancer", "scale")
-    rows = [row for name in ("aist", "scale") for row in results(name)]
+    rows = [row for name in ("aist", "aist-likelihood", "scale") for row in results(name)]
     _, axes = plt.subplots(2, 2, figsize=(8, 5.4), sharex=True, sharey=True)
     for suite, place in zip(suites, axes.flat, strict=True):
         shown = [row for row in rows if row["suite"] == suite and row["method"] in METHODS]
+        shown.sort(key=lambda row: METHODS.index(row["method"]))
         for number, row in enumerate(shown):
             shares = row["rank_distribution"]
             at = np.arange(len(shares)) + (number - (len(shown) - 1) / 2) * 0.8 / len(shown)
@@ -40,7 +42,7 @@ def draw_ranks() -> None:
             place.bar(at, list(shares.values()), 0.8 / len(shown), label=label, color=colour)
             place.set_xticks(range(len(shares)), [*list(shares)[:-1], ">10"])
         place.set(title=suite, yscale="log", ylim=(8e-4, 1.2))
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    axes[0, 1].legend(frameon=False, fontsize=8)  # where all methods were asked
     for place in axes[:, 0]:
         place.set_ylabel("share of queries (log)")
     for place in axes[1]:
@@ -97,7 +99,7 @@ def band(axes: Axes, rows: list[dict], figure: str, fact: str) -> None:
 def draw_calibration() -> None:
     """Shares accepted against the limit of the E-value."""
     _, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
-    rows = [row for row in results("open-set") if row["method"] == CALIBRATED]
+    rows = results("open-set")
     apart = [row for row in rows if row["query"] in ("excerpt", "video")]
     near = [row for row in rows if row["query"] in ("another dancer", "several takes")]
     for axes, own, title in zip(both, (apart, near), ("other motions", "other basic dances"), strict=True):
@@ -105,11 +107,12 @@ def draw_calibration() -> None:
             limits = row["curve"]["limits"]
             axes.plot(limits, row["curve"]["true_accepts"], color=colour, label=f"{row['query']}: known")
             if row is own[0] or row in near:
-                axes.plot(limits, row["curve"]["false_accepts"], "--", color=colour, label="strangers")
-        axes.axvline(0.05, color="grey", linestyle=":", label="the default limit")
-        axes.set(xscale="log", xlabel="E-value that counts as sure", title=f"strangers are {title}")
-        axes.legend(frameon=False, fontsize=7, loc="lower left" if own is apart else "upper left")
-    both[0].set(ylabel="share accepted", ylim=(-0.02, 1.02))
+                axes.plot(limits, row["curve"]["false_accepts"], "--", color=colour, label="unknown")
+        axes.axvline(MAX_EVALUE, color="grey", linestyle=":", label="limit of a match")
+        axes.axvline(POSSIBLE_EVALUE, color="grey", linestyle="-.", label="limit of a possible match")
+        axes.set(xscale="log", xlabel="limit of the E-value", title=f"unknown dances are {title}")
+        axes.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    both[0].set(ylabel="share at or below the limit", ylim=(-0.02, 1.02))
     keep("calibration")
 
 

@@ -19,17 +19,19 @@ measure() { # NAME SUITE... OPTIONS...
   shift
   keep "$name" .venv/bin/dancematch eval "$@" --data "$data" --json
 }
-ours="--method stage1 --method two-stage --method kmeans"
+words="--method stage1 --method two-stage --method kmeans"
+ours="--method stage1 --method two-stage --method likelihood --method kmeans"
 aist="aist-genre aist-choreography aist-cross-dancer"
 
-measure aist $aist
+measure aist $aist --method stage1 --method two-stage --method brute-force --method paper --method kmeans --method dtw
+measure aist-likelihood aist-choreography aist-cross-dancer --method likelihood
 measure floor $aist --method kmeans-two-stage --method kmeans-cosine --method kmeans-whole
-measure leave-out aist-choreography $ours --leave-out 10
-measure scale scale $ours
+measure leave-out aist-choreography $words --leave-out 10
+measure scale scale $words
 measure scale-sample scale --method brute-force --method paper --max-queries 400
 measure scale-dtw scale --method dtw --max-queries 200
 measure excerpt excerpt $ours --seconds 2 --seconds 5 --seconds 10 --max-queries 400
-measure excerpt-strength excerpt $ours --strength 0 --strength 0.5 --strength 1 --strength 1.5 \
+measure excerpt-strength excerpt $words --strength 0 --strength 0.5 --strength 1 --strength 1.5 \
   --strength 2 --strength 3 --max-queries 200
 for fold in LH,PO KR,LO BR,JB,JS; do
   measure "aist-cross-dancer-unseen-$fold" aist-cross-dancer --query-genres "$fold" --refit \

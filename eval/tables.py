@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 MARK = "<!-- tables: written by eval/tables.py from eval/results -->"
@@ -16,7 +18,8 @@ SUITES = {
     "aist-cross-dancer": "Same choreography, another dancer",
     "scale": "A hundred dances, fifty performances each",
 }
-FILES = ("aist", "floor", "scale", "scale-sample", "scale-dtw")  # where the rows of these are, in order
+# Where the rows of these are, in order.
+FILES = ("aist", "aist-likelihood", "floor", "scale", "scale-sample", "scale-dtw")
 PAPER = {  # what the paper prints, on ten genres and on its own videos: mean score, match in 3, rank 1
     "aist-genre": [
         ("*paper: histogram index, ten genres*", "0.487", "61.9%", "38.1%"),
@@ -176,22 +179,24 @@ def video_table() -> list[str]:
 
 
 def open_set_table() -> list[str]:
-    """What the E-value lets in and keeps out."""
+    """Which verdicts known and unknown dances get."""
     rows = [
-        [row["query"], row["method"], f"{row['rank1']:.1%}", accepted(row, "true_accepts"),
-         accepted(row, "false_accepts"), share(row, "true_accepts_at_1_percent"),
-         f"{row['queries']} / {row['strangers']}"]
+        [row["query"], f"{row['rank1']:.1%}", accepted(row, "true_accepts"), accepted(row, "false_accepts"),
+         *(f"{row[kind][str(POSSIBLE_EVALUE)]:.1%}" for kind in ("true_accepts", "false_accepts")),
+         share(row, "true_accepts_at_1_percent"), f"{row['queries']} / {row['strangers']}"]
         for row in results("open-set")
     ]  # fmt: skip
-    headings = ["query", "method", "rank 1", "known, named and accepted", "strangers accepted"]
-    headings += ["known accepted at 1 % strangers", "known / strangers"]
-    return markdown("Known or not (95 % intervals, limit E ≤ 0.05): `open-set`", headings, rows)
+    headings = ["query", "rank 1", "known, right and a match (95 %)", "unknown, a match (95 %)"]
+    headings += ["known, right and at least possible", "unknown, at least possible"]
+    headings += ["known, right at 1 % of the unknown", "known / unknown"]
+    title = f"Known or not (match: E ≤ {MAX_EVALUE:g}, possible match: E < {POSSIBLE_EVALUE:g}): `open-set`"
+    return markdown(title, headings, rows)
 
 
 def accepted(row: dict, kind: str) -> str:
-    """The share accepted at the default limit, with its interval."""
-    values = {"rate": row[kind]["0.05"], "intervals": {"rate": row["intervals"][f"{kind}_0.05"]}}
-    return share(values, "rate")
+    """The share that is a match, with its interval."""
+    interval = row["intervals"][f"{kind}_{MAX_EVALUE}"]
+    return share({"rate": row[kind][str(MAX_EVALUE)], "intervals": {"rate": interval}}, "rate")
 
 
 def floor_unseen_table() -> list[str]:
@@ -271,14 +276,32 @@ def strangers_table() -> list[str]:
     """Small catalogues of procedural dances."""
     rows = [
         [str(row["dances"]), f"{row['rank1']:.0%}", f"{row['mirror_right']:.0%}",
-         f"{row['true_accepts']['0.05']:.0%}", f"{row['false_accepts']['0.05']:.1%}"]
+         *(f"{row[who][verdict]:.1%}" for who in ("known", "unknown") for verdict in row[who])]
         for row in results("strangers")
     ]  # fmt: skip
-    headings = ["dances known", "rank 1", "mirror told rightly", "known accepted", "unknown accepted"]
-    return markdown("Strangers and friends (procedural dances, accepted at E ≤ 0.05)", headings, rows)
+    headings = ["dances known", "rank 1", "mirror told rightly", "known: match", "known: possible match"]
+    headings += ["unknown: match", "unknown: possible match"]
+    queries = results("strangers")[0]["queries"]
+    title = f"Small catalogues (procedural dances, {queries} known and {queries} unknown)"
+    return [*markdown(title, headings, rows), source_line("strangers"), ""]
 
 
-REAL_TITLES = {"real-before": "Real clips: before", "real": "Real clips"}  # file: title
+def pairs_table() -> list[str]:
+    """What `compare` says of two clips."""
+    rows = [
+        [row["kind"], "one" if row["same"] else "two", f"{row['match']:.0%}", f"{row['possible match']:.0%}",
+         f"{row['called_same']:.0%}", str(row["pairs"])]
+        for row in results("pairs")
+        if row["check"] == "compare"
+    ]  # fmt: skip
+    headings = ["clips", "dances", "match", "possible match", "called one dance", "pairs"]
+    return [*markdown("Two clips, one dance or two: `compare`", headings, rows), source_line("pairs"), ""]
+
+
+REAL_TITLES = {  # file: title
+    "real-before": "Real clips, an earlier version: words alone, accepted at E ≤ 0.05",
+    "real": "Real clips",
+}
 
 
 def calibration_table() -> list[str]:
@@ -347,9 +370,9 @@ def twins_line() -> list[str]:
     return [
         f"**Twins**: of {found['pairs']} pairs of basic choreographies, {found['twins']} are, without any "
         f"words, as alike as two dancers' takes of one of them. Of {asked['queries']} clips whose own "
-        f"choreography was taken out, {asked['accepted']} were accepted as another, "
-        f"{asked['accepted_as_a_twin']} of them as a twin ({asked['answered_with_a_twin']} of all were "
-        f"answered with one).",
+        f"choreography was taken out, {asked['accepted']} were a match with another, "
+        f"{asked['accepted_as_a_twin']} of them with a twin, and {asked['possible']} a possible match "
+        f"(of all, {asked['answered_with_a_twin']} have a twin as their first answer).",
         "",
         source_line("twins"),
         "",
@@ -384,7 +407,7 @@ def tables() -> str:
     measured = (*FILES, "leave-out", "unseen", "excerpt", "excerpt-strength", "video", "open-set", "map")
     lines += [*map(source_line, measured), "", "## Further figures", ""]
     lines += network_table() + cells_line() + floor_unseen_table() + ablations_table() + words_table()
-    lines += strangers_table() + twins_line() + choices_table()
+    lines += strangers_table() + pairs_table() + twins_line() + choices_table()
     return "\n".join(lines)
 
 

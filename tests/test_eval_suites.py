@@ -14,7 +14,7 @@ from dancematch.evaluation.aist import Clip, choreography, cross_dancer, dance_o
 from dancematch.evaluation.bootstrap import mean_interval
 from dancematch.evaluation.changes import changed_excerpt, excerpt_span
 from dancematch.evaluation.judge import Judge, Memory, answer, evaluate
-from dancematch.evaluation.open_set import OpenSet, stretches
+from dancematch.evaluation.open_set import OpenSet, outside_cohort, stretches
 from dancematch.evaluation.scale import (
     DANCES,
     OTHER_DANCER,
@@ -28,6 +28,7 @@ from dancematch.evaluation.tasks import Plan, make_task
 from dancematch.evaluation.words import Method
 from dancematch.formats.aist_names import AistName
 from dancematch.index.settings import DEFAULT
+from dancematch.model.tokeniser import load_model
 from dancematch.motion import excerpt
 
 
@@ -285,6 +286,17 @@ def test_friends_are_let_in_and_strangers_not(clips, own_model):
         assert max(result.true_accepts.values()) <= result.rank1
         assert result.curve["true_accepts"][-1] <= result.rank1
     assert 8 == results["another dancer"].queries == results["another dancer"].strangers
+
+
+def test_an_unknown_dance_in_the_background_is_not_asked(own_model):
+    """Whole or only its beginning; a dance that merely begins like a shorter member is asked."""
+    model, motions = load_model(own_model), [dance(number, 9) for number in range(50, 54)]
+    words = [model.fingerprint(motion) for motion in motions]
+    least = min(map(len, words))
+    cut = [words[0].stretch(0, least - 1), words[1].stretch(0, least - 1), words[2].stretch(0, 2)]
+
+    assert motions[2:] == outside_cohort(motions, model, cut)
+    assert motions == outside_cohort(motions, model, [])
 
 
 def test_without_strangers_the_missing_dance_is_the_stranger(clips, own_model):

@@ -31,7 +31,7 @@ from dancematch.formats.aist_names import AistName
 from dancematch.index.histogram import SEEN, Histograms, word_counts
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import LAYOUTS, PARTS7
-from dancematch.motion import canonicalise
+from dancematch.motion import canonicalise, excerpt
 from dancematch.training.kmeans import fit_kmeans
 
 SEQUENCES = arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.just(2)), elements=st.integers(-4, 4))
@@ -283,6 +283,32 @@ def test_windows_help_to_find_an_excerpt(clips):
 
     assert gains.min() > -1e-6
     assert (np.diag(gains) > 0.01).sum() > len(clips) / 2
+
+
+@pytest.mark.parametrize("phases", [1, 2])
+def test_a_query_is_asked_with_its_bones(clips, phases):
+    """As a search reads it: without bones there is no synchrony."""
+    motion = clips[0].motion
+    expected, asked = shipped().fingerprint(motion), ask(shipped(), motion, Method("network", phases=phases))
+
+    np.testing.assert_array_equal(expected.bones, asked.fingerprint.bones)
+    np.testing.assert_array_equal(expected.words, asked.fingerprint.words)
+
+
+def test_by_likelihood_a_suite_ranks_as_a_search_does(clips, monkeypatch):
+    """Two seconds, which say too little for any ratio: the score decides; what is not proposed comes last."""
+    monkeypatch.setattr("dancematch.index.settings.CAP", 3)
+    motions, every = [clip.motion for clip in clips], np.arange(len(clips))
+    two_seconds = [excerpt(motion, 1.0, 2.8) for motion in motions]
+    for search in ("likelihood", "two-stage"):
+        method = Method("network", settings=SEARCHES[search])
+        compared = WordComparison(
+            shipped(), motions, method, motion_of=two_seconds.__getitem__, windowed=True
+        )
+        scores = np.array([compared.scores(query, every) for query in every])
+
+        assert 3 * len(clips) == np.isfinite(scores).sum()
+        assert every.tolist() == scores.argmax(axis=1).tolist()
 
 
 def test_views_are_asked_for_their_source(tmp_path, clips):

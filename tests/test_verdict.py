@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from importlib.resources import files
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from dance_samples import dance, shipped, shipped_background, standing
 from dancematch.errors import InputError
 from dancematch.index.engine import Engine, Query
+from dancematch.index.ranking import Scored
+from dancematch.index.settings import DEFAULT
 from dancematch.index.verdict import (
     ENOUGH_SECONDS,
     FORMAT,
@@ -28,6 +31,15 @@ from dancematch.pipeline.answer import search_dancers
 from dancematch.pipeline.readings import read_motions
 
 RATIOS = st.floats(-4, 7)
+
+
+def test_equal_ratios_are_ordered_by_score_to_the_last_digit():
+    """At the bound of the ratio, where single precision would take both scores for one."""
+    scored = Scored(SimpleNamespace(scores=np.array([0.5, 0.501], np.float32)), *[None] * 3)
+    vars(scored)["log_ratios"] = np.full(2, shipped_calibration().most, np.float32)
+
+    assert scored.ranking_keys(DEFAULT)[1] > scored.ranking_keys(DEFAULT)[0]
+    assert [0.5, 0.501] == pytest.approx(scored.ranking_keys(replace(DEFAULT, ranked_by="score")))
 
 
 def queries(motion):

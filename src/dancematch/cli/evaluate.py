@@ -169,7 +169,7 @@ def eval_command(  # as many parameters as options
     scale              a hundred dances, ten known performances each, forty others to be named
     excerpt            the clip that five changed seconds come from, and where in it they are
     video              the clip that a pose estimator saw
-    open-set           who is let in: known dances, and dances that the catalogue does not have
+    open-set           verdicts on known dances, and on dances that the catalogue does not have
     benchmark          by itself: the label of each test clip of a release of bench-build (--data)
     real               by itself: each of a folder's clips among all recordings but its own performance
 
@@ -179,7 +179,7 @@ def eval_command(  # as many parameters as options
       dancematch eval aist-cross-dancer --data aistpp --query-genres PO,LH --method kmeans --refit
       dancematch eval aist-cross-dancer --data aistpp --model my-model --search two-stage --json
       dancematch eval excerpt --data aistpp --seconds 2 --seconds 10 --method two-stage --max-queries 100
-      dancematch eval open-set --data aistpp --strangers cmu --method two-stage
+      dancematch eval open-set --data aistpp --strangers cmu
       dancematch eval benchmark --data bench --json
       dancematch eval real --data clips --distractors aistpp -o real.jsonl
     """

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.evaluation.metrics import Values
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import PARTS7, WHOLE, Parts
 from dancematch.motion import canonicalise
@@ -23,7 +24,7 @@ ABREAST = 64  # sequences that a query is warped onto at once
 class Comparison(Protocol):
     """Says how alike clips are."""
 
-    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> Values:
         """How alike the query and each candidate are."""
 
 

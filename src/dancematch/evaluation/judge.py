@@ -14,6 +14,7 @@ from dancematch.evaluation.bootstrap import mean_interval
 from dancematch.evaluation.continuous import REFERENCES, Comparison
 from dancematch.evaluation.metrics import (
     RANK_SCORES,
+    Numbers,
     average_precision,
     rank_distribution,
     rank_of,
@@ -25,7 +26,7 @@ from dancematch.evaluation.tasks import About, Task
 from dancematch.evaluation.words import METHODS, Asked, Method, Remembered, WordComparison
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
-from dancematch.types import Fingerprint, FloatArray, Motion
+from dancematch.types import Fingerprint, Motion
 
 NO_MODEL = "none"  # the model_id of a method that uses no words
 RECALL_AT = (1, 3, 5, 10)
@@ -87,7 +88,7 @@ class Memory:
     def __init__(self) -> None:
         self._words: dict[tuple[str, Motion], Fingerprint] = {}
         self._asked: dict[object, dict[int, Asked]] = {}
-        self._ordered: dict[object, dict[int, FloatArray]] = {}
+        self._ordered: dict[object, dict[int, Numbers]] = {}
         self.contenders: dict[object, Contender] = {}
 
     def remembered(self, task: Task, model: PatchTokeniser, method: Method) -> Remembered:

@@ -6,17 +6,17 @@ score count against us: the wrong ones stand first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from dancematch.types import FloatArray
 
 RANK_SCORES = (1.0, 0.5, 0.25)  # what a first right answer at rank 1, 2 or 3 is worth
 RANKS_SHOWN = 10  # of a distribution; what comes later is one share
 LATER = "later"
 
 Numbers = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]  # in any precision
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ def rank_distribution(ranks: ArrayLike, shown: int = RANKS_SHOWN) -> Mapping[str
     return dict(zip(names, shares.tolist(), strict=True))
 
 
-def rank_of(scores: FloatArray, right: NDArray[np.bool_]) -> int:
+def rank_of(scores: Values, right: NDArray[np.bool_]) -> int:
     """The rank of the best right answer."""
     return 1 + int((scores[~right] >= scores[right].max()).sum())
 
 
-def average_precision(scores: FloatArray, right: NDArray[np.bool_]) -> float:
+def average_precision(scores: Values, right: NDArray[np.bool_]) -> float:
     """The mean, over one query's right answers, of the share of right ones down to each."""
     if not right.any():
         raise ValueError("no right answer, no precision")

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.directions import bone_directions
+from dancematch.evaluation.metrics import Numbers, Values
 from dancematch.index.align import usual_similarity
 from dancematch.index.cohort import Cohort
 from dancematch.index.entries import window_bounds
@@ -26,7 +28,6 @@ from dancematch.index.metrics import combine
 from dancematch.index.ranking import score_candidates
 from dancematch.index.settings import DEFAULT, SETTINGS, Settings
 from dancematch.index.shelf import Placed, Shelf
-from dancematch.index.verdict import shipped_calibration
 from dancematch.model.patches import PatchTokeniser, soft_assignment
 from dancematch.model.tokeniser import load_background
 from dancematch.motion import FPS, canonicalise, excerpt
@@ -96,7 +97,7 @@ class Remembered:
     """What comparisons of the same clips by the same words may share, a query at a time."""
 
     asked: dict[int, Asked] = field(default_factory=dict)
-    ordered: dict[int, FloatArray] = field(default_factory=dict)  # what stage two said; NaN: not asked yet
+    ordered: dict[int, Numbers] = field(default_factory=dict)  # what stage two said; NaN: not asked yet
 
 
 def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
@@ -108,7 +109,8 @@ def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
         end = len(canonical.joints) / FPS
         shifted = [excerpt(canonical, phase.start - canonical.start, end) for phase in phases]
         counts = [_soft_counts(model, *both) for both in zip(shifted, phases, strict=True)]
-    return Asked(phases[0], np.sum(counts, axis=0))
+    bones = bone_directions(motion, model.patch_frames)[: len(phases[0])]
+    return Asked(replace(phases[0], bones=bones), np.sum(counts, axis=0))
 
 
 def _soft_counts(model: PatchTokeniser, canonical: Motion, phase: Fingerprint) -> FloatArray:
@@ -185,7 +187,7 @@ class WordComparison:
         cosines = self._histograms.cosines(asked.counts)
         return combine_channels(cosines, channels_seen(asked.fingerprint), self._seen)
 
-    def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
+    def scores(self, query: int, candidates: NDArray[np.intp]) -> Values:
         """How alike the query and each candidate are."""
         histogram = self._similarity(query)[candidates]
         if self._method.settings is None:
@@ -193,7 +195,7 @@ class WordComparison:
         shortlist = np.argsort(-histogram, kind="stable")[
             : self._method.settings.shortlisted(len(candidates))
         ]
-        scores = np.full_like(histogram, -1)  # what stage one does not propose comes last
+        scores = np.full(len(histogram), -np.inf)  # what stage one does not propose comes last
         scores[shortlist] = self._in_order(query, candidates[shortlist], self._method.settings)
         return scores
 
@@ -205,31 +207,28 @@ class WordComparison:
         lines = reading.lines(self._shelf.stretches(self._shelf.wholes(np.array([clip]))))
         return reading.spans(self._prints[clip], int(lines.offsets[0]), int(lines.tempi[0]))[1]
 
-    def _in_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> FloatArray:
+    def _in_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> Numbers:
         """What stage two says of a few clips, asked now or before."""
         rows = self._remembered.ordered
-        row = rows.setdefault(query, np.full(len(self._prints), np.nan, dtype=np.float32))
+        row = rows.setdefault(query, np.full(len(self._prints), np.nan))
         new = chosen[np.isnan(row[chosen])]
         if len(new):
             row[new] = self._ask_order(query, new, settings)
         return row[chosen]
 
-    def _ask_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> FloatArray:
+    def _ask_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> Values:
         reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
         scores, ends = self._of_entries(query), self._firsts[1:]
         best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]
         placed = Placed(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
         if settings.ranked_by == "likelihood":
-            return self._log_ratios(reading, placed, settings)
+            # As `dancematch search` orders them, except that a suite asks for one variant, as seen.
+            scored = score_candidates(reading, self._shelf, placed, self._cohort, settings)
+            return scored.ranking_keys(settings)
         wholes = self._shelf.stretches(self._shelf.wholes(chosen))
         parts = judge(reading, self._shelf.stretches(placed), wholes, settings).parts
         # The query's own way of counting (phases, soft words) is stage one's; order is read from one phase.
         return combine({**parts, "histogram": scores[best]}, settings.weights)
-
-    def _log_ratios(self, reading: Reading, placed: Placed, settings: Settings) -> FloatArray:
-        """Likelihood ratios without their bounds, so that those beyond are still in order."""
-        scored = score_candidates(reading, self._shelf, placed, self._cohort, settings)
-        return shipped_calibration().weigh(scored.evidence)
 
     @cached_property
     def _cohort(self) -> Cohort:

@@ -92,6 +92,15 @@ class Scored:
         alone = shipped_calibration("words").log_ratios(self.evidence)
         return np.where(self.synchrony.overlaps > 0, ratios, alone)
 
+    def ranking_keys(self, settings: Settings) -> NDArray[np.float64]:
+        """What candidates and variants are ordered by, the best with the largest."""
+        scores = self.judged.scores.astype(np.float64)
+        if settings.ranked_by != "likelihood":
+            return scores
+        # At the bounds ratios are equal: there the score decides, to the last digit. Single precision would
+        # take scores that differ by less than .01 for equal.
+        return self.log_ratios + _TIE_BREAK * scores
+
     @property
     def null_log_ratios(self) -> FloatArray:
         """The same of the cohort's members, which are not the dance."""
@@ -122,10 +131,7 @@ def rank(
         ),
         range(len(readings)),
     )
-    ratios = np.stack([one.log_ratios for one in scored])  # [variants, candidates]
-    scores = np.stack([one.judged.scores for one in scored])
-    # At the bounds ratios are equal: there, and between variants, the score decides.
-    keys = ratios + _TIE_BREAK * scores if settings.ranked_by == "likelihood" else scores
+    keys = np.stack([one.ranking_keys(settings) for one in scored])  # [variants, candidates]
     variants, best = keys.argmax(axis=0), keys.max(axis=0)
     names = shortlisted.names
     order = sorted(range(len(names)), key=lambda number: (-best[number], names[number]))
