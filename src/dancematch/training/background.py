@@ -1,6 +1,7 @@
 """The ordinary dances that a model carries with it, to judge scores by."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from dancematch.model.tokeniser import Tokeniser
 from dancematch.types import Fingerprint, Motion
 
 LONGEST_SECONDS = 10.0
+FLAT = 1 / 8  # of the background has no depth, as what many tools write: flat skeletons are alike in words
 
 
 def pick_background(
@@ -15,14 +17,20 @@ def pick_background(
 ) -> list[Fingerprint]:
     """Ordinary dances to judge scores by, up to ten seconds each: as many from every group of motions."""
     rng = np.random.default_rng(seed)
-    share = max(1, count // len(groups))
+    flat = max(1, round(FLAT * count / len(groups)))
+    share = max(1, count // len(groups) - flat)
     chosen = []
     for group in groups:
         motions = [motion for motion in group if model.is_long_enough(motion)]
-        places = rng.choice(len(motions), min(share, len(motions)), replace=False)
-        prints = [model.fingerprint(motions[place]) for place in sorted(places.tolist())]
-        chosen += [_beginning(fingerprint) for fingerprint in prints]
+        places = rng.permutation(len(motions))
+        whole = [motions[place] for place in sorted(places[:share].tolist())]
+        without_depth = [_flattened(motions[place]) for place in sorted(places[share:][:flat].tolist())]
+        chosen += [_beginning(model.fingerprint(motion)) for motion in (*whole, *without_depth)]
     return chosen
+
+
+def _flattened(motion: Motion) -> Motion:
+    return replace(motion, joints=motion.joints * np.array([1, 1, 0], motion.joints.dtype))
 
 
 def _beginning(fingerprint: Fingerprint) -> Fingerprint:
