@@ -1,14 +1,18 @@
 """Fit the weights of the evidence: from pairs of recordings to src/dancematch/index/calibration.json.
 
-    python eval/fit_calibration.py CLIPS AISTPP_FOLDER [--skeletons FOLDER] [--write]
+    python eval/fit_calibration.py CLIPS AISTPP_FOLDER [--skeletons FOLDER] [--people FOLDER] [--write]
 
 CLIPS is a folder with an index.csv, as for `dancematch eval real`. Every dancer of it, and some basic clips
-of AIST++, are scored against every recording of both but copies of their own performance. What words and
+of AIST++, are scored against every recording of both but copies of their own performance. The genres LH and
+PO are no part of it: they are kept apart from all choices. What words and
 synchrony say goes into one number by set weights (`WEIGHTS`, relative to synchrony's: chosen once on these
 pairs so that real dances stand apart and AIST++ is ranked well); a logistic regression of two parameters
 turns that into log likelihood ratios. People, game characters and AIST++ have set shares, within them every
-dance
-the same. Prints JSON lines: quality cross-validated by dance, for each basis and ablation.
+dance the same. Prints JSON lines: quality cross-validated by real dance and AIST++ genre, for each basis
+and ablation.
+
+With --people (`people.py`) short motions by several people are scored too, each set against itself: by the
+calibration that is shipped, which never saw them, and by fits in which they have a share.
 """
 
 import argparse
@@ -18,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from people import Performed, load_people
 from tqdm import tqdm
 
 from dancematch.evaluation.clip_index import IndexedClip, read_index
@@ -41,7 +46,11 @@ WEIGHTS: Mapping[str, Mapping[str, float]] = {
 }
 SHIPPED = ("both", "words", "synchrony")
 SHARES = {"people": 0.54, "game characters": 0.36, "aist": 0.10}  # of what each kind of pairs counts
+KEPT_APART = ("LH", "PO")  # genres
 AIST_QUERIES = 240
+PEOPLE_QUERIES = 240  # of each set
+PEOPLE_SHARES = (0.0, 0.05, 0.1, 0.2)  # that are tried, of all three sets together
+REAL = ("people", "game characters", "unknown")  # parts of the clips
 BOUNDS = (-4.0, 8.0)  # log10
 TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "index" / "calibration.json"
 
@@ -72,27 +81,52 @@ class Pairs:
 
 def main() -> None:
     """Score all pairs, fit, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clips", type=Path)
-    parser.add_argument("aistpp", type=Path)
-    parser.add_argument("--skeletons", type=Path)
-    parser.add_argument("--plot", type=Path, help="Draw Tippett and reliability plots: a .png file.")
-    parser.add_argument("--write", action="store_true", help="Replace the shipped calibration.")
-    options = parser.parse_args()
+    options = parse_options()
     clips = read_index(options.clips)
     real = load_recordings(options.clips, clips, options.skeletons, jobs=2)
-    aist = load_distractors(options.aistpp)
+    aist = [one for one in load_distractors(options.aistpp) if genre_of(one.dance_id) not in KEPT_APART]
     pairs = score_pairs([*real, *aist], [*ask_real(clips, real), *ask_aist(aist)])
     fits = {}
     for basis in WEIGHTS:
         fits[basis] = fit(pairs, basis, np.ones(len(pairs.same), bool))
-        ratios = cross_validate(pairs, basis, fits[basis])
+        ratios = cross_validate(pairs, basis)
         if basis == "both" and options.plot:
             draw(pairs, ratios, options.plot)
         for part, figures in describe(pairs, ratios).items():
-            print(json.dumps({"basis": basis, "part": part, **figures}))
+            print(json.dumps({"basis": basis, "part": part, **figures}), flush=True)
+    if options.people:
+        measure_people(pairs, load_people(options.people))
     if options.write:
         write(fits, pairs)
+
+
+def parse_options() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clips", type=Path)
+    parser.add_argument("aistpp", type=Path)
+    parser.add_argument("--skeletons", type=Path)
+    parser.add_argument("--people", type=Path, help="A folder of short motions by several people.")
+    parser.add_argument("--plot", type=Path, help="Draw Tippett and reliability plots: a .png file.")
+    parser.add_argument("--write", action="store_true", help="Replace the shipped calibration.")
+    return parser.parse_args()
+
+
+def measure_people(pairs: Pairs, sets: Mapping[str, Sequence[Performed]]) -> None:
+    """Each set by the shipped calibration; then everything by fits in which the sets have a share."""
+    own = {name: score_pairs([one.recording for one in s], ask_people(name, s)) for name, s in sets.items()}
+    shipped = verdict.shipped_calibration()
+    for name, scored in own.items():
+        ratios = shipped.log_ratios(scored.evidence)
+        told = {"check": "people", "calibration": "shipped", **describe(scored, ratios)[name]}
+        print(json.dumps({**told, "part": name}), flush=True)
+    every = join([pairs, *own.values()])
+    for share in PEOPLE_SHARES:
+        shares = {name: (1 - share) * old for name, old in SHARES.items()}
+        shares |= {name: share / len(own) for name in own}
+        ratios = cross_validate(every, "both", shares)
+        for part, figures in describe(every, ratios).items():
+            print(json.dumps({"check": "people", "share": share, "part": part, **figures}), flush=True)
 
 
 def ask_real(clips: Sequence[IndexedClip], recordings: Sequence[Recording]) -> list[Asked]:
@@ -121,6 +155,30 @@ def ask_aist(recordings: Sequence[Recording]) -> list[Asked]:
     return asked
 
 
+def ask_people(name: str, performed: Sequence[Performed]) -> list[Asked]:
+    """Some of a set; the same person's, and what differs in side or effort alone, is left out."""
+    chosen = np.random.default_rng(0).permutation(len(performed))[:PEOPLE_QUERIES]
+    asked = []
+    for one in (performed[place] for place in sorted(chosen.tolist())):
+        motion = one.recording.dance_id
+        alike = [other for other in performed if other.family == one.family]
+        same = frozenset(
+            other.recording.recording_id for other in alike if other.recording.dance_id == motion
+        )
+        copies = frozenset(
+            other.recording.recording_id
+            for other in alike
+            if other.person == one.person or other.recording.dance_id != motion
+        )
+        asked.append(Asked(one.recording, name, copies, same))
+    return asked
+
+
+def genre_of(dance_id: str) -> str:
+    """That of a dance of AIST++."""
+    return dance_id.split("/")[1]
+
+
 def _dancer(recording: Recording) -> str:
     return recording.recording_id.split("/")[-2]
 
@@ -144,6 +202,14 @@ def score_pairs(recordings: Sequence[Recording], asked: Sequence[Asked]) -> Pair
     evidence = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     same, part, dance = map(np.array, zip(*facts, strict=True))
     return Pairs(evidence, same, part, dance)
+
+
+def join(several: Sequence[Pairs]) -> Pairs:
+    """All pairs as one."""
+    return Pairs(
+        {name: np.concatenate([one.evidence[name] for one in several]) for name in several[0].evidence},
+        *(np.concatenate([getattr(one, name) for one in several]) for name in ("same", "part", "dance")),
+    )
 
 
 def _best(
@@ -177,10 +243,12 @@ def _evidence(scored: Scored) -> dict[str, np.ndarray]:
     }
 
 
-def fit(pairs: Pairs, basis: str, chosen: np.ndarray) -> tuple[float, float]:
+def fit(
+    pairs: Pairs, basis: str, chosen: np.ndarray, shares: Mapping[str, float] = SHARES
+) -> tuple[float, float]:
     """Intercept and scale of a weighted logistic regression, by Newton's method."""
     score, same = pairs.score(basis, chosen), pairs.same[chosen]
-    weights = _shares(pairs, chosen)
+    weights = _weights(pairs, chosen, shares)
     columns, beta = np.stack([np.ones_like(score), score], axis=1), np.array([-3.0, 0.5])
     for _ in range(100):
         odds = 1 / (1 + np.exp(-np.clip(columns @ beta, -50, 50)))
@@ -193,36 +261,53 @@ def fit(pairs: Pairs, basis: str, chosen: np.ndarray) -> tuple[float, float]:
     return float(beta[0]), float(beta[1])
 
 
-def _shares(pairs: Pairs, chosen: np.ndarray) -> np.ndarray:
-    """What each pair counts: both kinds one in all, each part its share, each dance within it the same."""
-    same, part, dance = pairs.same[chosen], pairs.part[chosen], pairs.dance[chosen]
+def _weights(pairs: Pairs, chosen: np.ndarray, shares: Mapping[str, float]) -> np.ndarray:
+    """What each pair counts: both kinds one in all, each part its share, each dance within it the same.
+
+    Different pairs of real clips, of whatever part, have the shares of people and game characters together.
+    """
+    same, part = pairs.same[chosen], pairs.part[chosen]
+    places = np.arange(len(pairs.same))[chosen]
     weights = np.zeros(len(same))
-    for name, share in SHARES.items():
+    for name, share in shares.items():
         own = same & (part == name)
-        for one in np.unique(dance[own]):
-            members = own & (dance == one)
-            weights[members] = share / len(np.unique(dance[own])) / members.sum()
-    for is_aist, share in ((True, SHARES["aist"]), (False, 1 - SHARES["aist"])):
-        members = ~same & ((part == "aist") == is_aist)
-        weights[members] = share / members.sum()
+        _, dance, counts = np.unique(pairs.dance[places[own]], return_inverse=True, return_counts=True)
+        weights[own] = share / max(1, len(counts)) / counts[dance]
+        members = ~same & (part == name)
+        if name not in REAL and members.any():
+            weights[members] = share / members.sum()
+    members = ~same & np.isin(part, REAL)
+    weights[members] = sum(shares[name] for name in REAL if name in shares) / members.sum()
     return weights
 
 
-def cross_validate(pairs: Pairs, basis: str, everything: tuple[float, float]) -> np.ndarray:
-    """Log10 ratios, those of each real dance by a fit without it."""
-    ratios = everything[0] + everything[1] * pairs.score(basis)
-    real = np.isin(pairs.part, ["people", "game characters"])
-    for dance in np.unique(pairs.dance[real]):
-        own = pairs.dance == dance
-        intercept, scale = fit(pairs, basis, ~own)
+def cross_validate(pairs: Pairs, basis: str, shares: Mapping[str, float] = SHARES) -> np.ndarray:
+    """Log10 ratios, those of each real dance, genre of AIST++ or set of people by a fit without it.
+
+    Clips of no known dance are in every fit: they have no same pairs, and are many.
+    """
+    folds = np.array([_fold(*one) for one in zip(pairs.part.tolist(), pairs.dance.tolist(), strict=True)])
+    intercept, scale = fit(pairs, basis, np.ones(len(folds), bool), shares)
+    ratios = intercept + scale * pairs.score(basis)
+    for fold in np.unique(folds[folds != "unknown"]):
+        own = folds == fold
+        intercept, scale = fit(pairs, basis, ~own, shares)
         ratios[own] = intercept + scale * pairs.score(basis, own)
     return np.clip(ratios / np.log(10), *BOUNDS)
 
 
+def _fold(part: str, dance: str) -> str:
+    if part == "aist":
+        return genre_of(dance)
+    return dance if part in ("people", "game characters") else part
+
+
 def describe(pairs: Pairs, ratios: np.ndarray) -> dict[str, dict[str, object]]:
-    """Quality of the ratios on real clips and on AIST++."""
+    """Quality of the ratios on real clips, on AIST++, and on each set of people."""
     result = {}
-    for name, own in (("real", pairs.part != "aist"), ("aist", pairs.part == "aist")):
+    parts = np.where(np.isin(pairs.part, REAL), "real", pairs.part)
+    for name in dict.fromkeys(parts.tolist()):
+        own = parts == name
         same, different = ratios[own & pairs.same], ratios[own & ~pairs.same]
         result[name] = {
             "same": len(same), "different": len(different),

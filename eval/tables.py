@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
@@ -314,15 +314,67 @@ def calibration_table() -> list[str]:
             f"{row['largest_different']:.1f}",
         ]
         for row in results("calibration")
+        if "basis" in row
     ]  # fmt: skip
-    lines = markdown("Likelihood ratios (real dances cross-validated by dance)", headings, rows)
+    title = "Likelihood ratios (cross-validated: real clips by dance, AIST++ by genre)"
     return [
-        *lines,
+        *markdown(title, headings, rows),
+        *people_table(),
         source_line("calibration"),
         "",
         "![Tippett and reliability plots](calibration-real.png)",
         "",
     ]
+
+
+def people_table() -> list[str]:
+    """Short motions by several people: by the calibration that never saw them, and in the fit."""
+    headings = ["pairs", "share of short motions in the fit", "Cllr", "Cllr_min", "equal error rate"]
+    headings += [f"different beyond {ratio}" for ratio in ("10", "100", "1,000")]
+    rows = [
+        [
+            row["part"], "none, as shipped before" if "calibration" in row else f"{row['share']:.0%}",
+            f"{row['cllr']:.3f}", f"{row['cllr_min']:.3f}", f"{row['equal_error_rate']:.1%}",
+            *(f"{row['different_beyond'][str(n)] / 10**n:.2%}" for n in (1, 2, 3)),
+        ]
+        for row in results("calibration")
+        if "basis" not in row
+    ]  # fmt: skip
+    return markdown("Short motions by several people, held out and in the fit", headings, rows)
+
+
+def takes_table() -> list[str]:
+    """One performance twice, one person twice, two people: what is called one performance."""
+    headings = ["pairs", "number", "called one performance", "the same, cross-validated by dance"]
+    headings += ["jitter, median (ms)", "correlation, median"]
+    rows = [
+        [
+            row["kind"], str(row["pairs"]), f"{row['share']:.1%}", f"{row['share_cross_validated']:.1%}",
+            *_medians(row["quantiles_if_long_enough"]),
+        ]
+        for row in results("takes")
+        if row["check"] == "pairs"
+    ]  # fmt: skip
+    told = [
+        f"One person or two, {row['source']} ({row['one']} and {row['two']} pairs): equal error rate "
+        + ", ".join(f"{name.replace('_', ' ')} {rate:.0%}" for name, rate in row["equal_error_rates"].items())
+        + "."
+        for row in results("takes")
+        if row["check"] == "one person or two"
+    ]
+    return [
+        *markdown("One performance twice (`takes.py`)", headings, rows),
+        *told,
+        "",
+        source_line("takes"),
+        "",
+    ]
+
+
+def _medians(quantiles: Mapping[str, Sequence[float]]) -> list[str]:
+    if not quantiles:
+        return ["", ""]
+    return [f"{1000 * quantiles['jitter'][2]:.0f}", f"{quantiles['correlation'][2]:.2f}"]
 
 
 def real_tables() -> list[str]:
@@ -401,6 +453,7 @@ def tables() -> str:
     lines += benchmark_table()
     lines += real_tables()
     lines += calibration_table()
+    lines += takes_table()
     lines += [*open_set_table(), "![accepted against the E-value](calibration.png)", ""]
     shown = f"{results('map')[0]['shown']:.0%} of the differences between clips lie in this plane."
     lines += ["![2-D map of the catalogue](map.png)", "", f"Stage one's likeness as a map: {shown}", ""]

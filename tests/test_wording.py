@@ -31,6 +31,11 @@ THRILLER = Match(
             "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 3,000 gives this by accident.",
         ),
         (
+            {"verdict": "match", "evalue": 0.0004, "same_performance": True},
+            "Match: Thriller, 0:03-0:11, mirrored. 1 search in 3,000 gives this by accident. "
+            "Probably the very same performance.",
+        ),
+        (
             {"verdict": "no match", "evalue": 6.6},
             "No match; the nearest is Thriller, 0:03-0:11, mirrored. "
             "Every search gives about 7 as near by accident.",

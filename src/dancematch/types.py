@@ -269,5 +269,6 @@ class Match:
     verdict: Verdict = "no match"
     log_ratio: float | None = None  # log10 of the likelihood ratio that this is the same dance
     evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident
+    same_performance: bool = False  # the very same one, copied or filmed twice; False where it cannot be told
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
     passages: tuple[Passage, ...] = ()  # all stretches that match, best first; a repeated move comes again

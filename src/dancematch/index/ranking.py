@@ -21,6 +21,7 @@ from dancematch.index.likeness import Reading
 from dancematch.index.settings import Settings
 from dancematch.index.shelf import Placed, Shelf, bones_of
 from dancematch.index.synchrony import Pointing, Synchrony
+from dancematch.index.timing import LEAST_PEAK, Timing, measure_timing
 from dancematch.index.verdict import (
     LEAST_SECONDS,
     MOST_OF_WORDS,
@@ -189,6 +190,8 @@ def _match(
     in_query, in_reference, tempo = _spans(number, reading, scored, reference)
     log_ratio = float(scored.log_ratios[number])
     evalue = evalue_of(log_ratio, dances)
+    verdict = verdict_of(evalue)
+    timing = None if verdict == "no match" else _timing(number, reading, scored, reference)
     return Match(
         dance_id=shortlisted.names[number],
         score=float(scored.judged.scores[number]),
@@ -197,10 +200,11 @@ def _match(
         mirrored=query.mirrored,
         tempo=tempo,
         dancer=query.dancer,
-        verdict=verdict_of(evalue),
+        verdict=verdict,
         log_ratio=log_ratio,
         evalue=evalue,
-        parts=_parts(number, reading, scored, reference),
+        same_performance=timing is not None and timing.same_performance,
+        parts=_parts(number, reading, scored, reference) | _timing_parts(timing),
         passages=reading.passages(reference, PASSAGES),
     )
 
@@ -222,6 +226,24 @@ def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint
         Span(reference.start + step * begin, reference.start + step * end),
         tempo,
     )
+
+
+def _timing(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> Timing | None:
+    """How closely both keep time, where synchrony counts, is clear and is high."""
+    synchrony, query = scored.synchrony, reading.fingerprint
+    clear = (
+        scored.evidence["synchrony"][number] >= CLEAR_SYNCHRONY and synchrony.heights[number] >= LEAST_PEAK
+    )
+    if scored.basis == "words" or not clear:
+        return None
+    line = float(synchrony.offsets[number]), TEMPI[synchrony.tempi[number]]
+    return measure_timing(bones_of(query), bones_of(reference), *line, query.seconds_per_word)
+
+
+def _timing_parts(timing: Timing | None) -> dict[str, float]:
+    if timing is None:
+        return {}
+    return {"timing_jitter": timing.jitter, "timing_correlation": timing.correlation}
 
 
 def _parts(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> dict[str, float]:

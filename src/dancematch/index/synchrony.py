@@ -59,7 +59,7 @@ class Pointing:
     """One variant of the query made ready to be compared with many candidates."""
 
     def __init__(self, bones: BoneArray, tempi: NDArray[np.float64], seconds_per_step: float) -> None:
-        self._values, self._seen = _unpacked(bones)
+        self._values, self._seen = unpack_bones(bones)
         self._ways = np.round(np.arange(len(bones)) * tempi[:, None]).astype(np.int64)
         self._seconds = seconds_per_step
 
@@ -72,7 +72,7 @@ class Pointing:
         first = 0
         while first < len(offsets) - 1:
             end = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
-            values, seen = _unpacked(candidates.values[offsets[first] : offsets[end]])
+            values, seen = unpack_bones(candidates.values[offsets[first] : offsets[end]])
             products = self._values @ values.T
             bounds = offsets[first : end + 1] - offsets[first]
             _best_lines(
@@ -107,7 +107,7 @@ def lag_curve(
     A lag is when on the reference's clock, counted from its first step, the query begins; below 0 if before
     it. `tempo` is the reference's steps per step of the query. Empty where too few bones are seen in both.
     """
-    (values, shown), (others, seen) = _unpacked(query), _unpacked(reference)
+    (values, shown), (others, seen) = unpack_bones(query), unpack_bones(reference)
     way = np.round(np.arange(len(query)) * tempo).astype(np.int64)
     places = len(reference) + int(way[-1])
     in_query, in_reference = _shares(shown), _shares(seen)
@@ -124,7 +124,7 @@ def lag_curve(
     return lags.astype(np.float32), (np.sign(squares) * np.sqrt(np.abs(squares))).astype(np.float32)
 
 
-def _unpacked(bones: BoneArray) -> tuple[FloatArray, FloatArray]:
+def unpack_bones(bones: BoneArray) -> tuple[FloatArray, FloatArray]:
     """Directions as they are, 0 where unseen, [steps, 20]; and which bones are seen, [steps, 10]."""
     values = np.empty(bones.shape, np.float32)
     seen = np.empty((len(bones), bones.shape[1] // 2), np.float32)

@@ -226,6 +226,7 @@ def _brief(found: Evidence) -> Iterator[str]:
         else f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
     )
     yield _row("same moments", timing)
+    yield _row("same performance", text.performance(match))
     yield _row(
         "rarity",
         f"{len(rare.as_alike) or 'None'} of {len(rare.others)} other dances in the catalogue "

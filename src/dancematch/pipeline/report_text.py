@@ -4,7 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dancematch.index.cohort import FEWEST
-from dancematch.pipeline.wording import SAME_TEMPO, accident_sentence, capitalise, ratio_cell, ratio_words
+from dancematch.pipeline.wording import (
+    SAME_TEMPO,
+    accident_sentence,
+    capitalise,
+    performance_sentence,
+    ratio_cell,
+    ratio_words,
+)
 from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Span
 
 if TYPE_CHECKING:
@@ -38,7 +45,8 @@ def headline(found: "Evidence") -> str:
             f"{capitalise(match.verdict)}: seconds {seconds(match.query)} of {clip} are like seconds "
             f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
         )
-    sentences = (verdict, strength(found), accident_sentence(match.evalue), dependence(found))
+    told = strength(found), accident_sentence(match.evalue), performance_sentence(match)
+    sentences = (verdict, *told, dependence(found))
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -70,6 +78,17 @@ def tempo(value: float) -> str:
     if abs(value - 1) < SAME_TEMPO:
         return "at the same tempo"
     return f"at {value:.2f} times its tempo ({'faster' if value > 1 else 'slower'})"
+
+
+def performance(match: Match) -> str:
+    """Whether both files show one performance, and what that was judged by."""
+    said = performance_sentence(match) or "That it is the very same one is not shown."
+    if "timing_jitter" not in match.parts:
+        return said
+    jitter, correlation = 1000 * match.parts["timing_jitter"], match.parts["timing_correlation"]
+    return (
+        f"{said} Moments deviate by {jitter:.0f} ms, correlation {correlation:.2f} at the finest alignment."
+    )
 
 
 def evalue_text(value: float) -> str:

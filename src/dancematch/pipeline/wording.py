@@ -21,8 +21,13 @@ def verdict_sentence(match: Match) -> str:
     found = f"{match.dance_id}, {describe_span(match.reference)}"
     changed = "".join(f", {change}" for change in list_changes(match))
     said = "No match; the nearest is" if match.verdict == "no match" else f"{capitalise(match.verdict)}:"
-    sentences = (f"{said} {found}{changed}.", accident_sentence(match.evalue), basis_sentence(match))
-    return " ".join(sentence for sentence in sentences if sentence)
+    told = accident_sentence(match.evalue), performance_sentence(match), basis_sentence(match)
+    return " ".join(sentence for sentence in (f"{said} {found}{changed}.", *told) if sentence)
+
+
+def performance_sentence(match: Match) -> str:
+    """That the clip shows the very performance that is known; nothing where that cannot be told."""
+    return "Probably the very same performance." if match.same_performance else ""
 
 
 def accident_sentence(evalue: float | None) -> str:

@@ -140,6 +140,7 @@ def match_view(match: Match) -> dict[str, Any]:
         "mirrored": match.mirrored,
         "tempo": match.tempo,
         "dancer": match.dancer,
+        "same_performance": match.same_performance,
         "evidence": _evidence_view(match),
         "passages": _all(match.passages),
     }
@@ -151,7 +152,10 @@ _SYNCHRONY = {  # names of the view by those of the match's parts
     "overlap_seconds": "synchrony_seconds",
     "ratio": "synchrony_ratio",
 }
-_NOT_OF_WORDS = {*_SYNCHRONY.values(), "query_bones", "reference_bones"}
+_NOT_OF_WORDS = {
+    *_SYNCHRONY.values(),
+    *("query_bones", "reference_bones", "timing_jitter", "timing_correlation"),
+}
 
 
 def _evidence_view(match: Match) -> dict[str, Any]:

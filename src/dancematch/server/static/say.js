@@ -68,6 +68,9 @@ export function ratio({ likelihood_ratio: value, bounded }) {
 /** That there was no synchrony to judge by, and why; empty where there was. @param {any} match */
 export const basis = ({ evidence }) => (evidence.reason ? `Judged by words alone: ${evidence.reason}.` : "");
 
+/** That the clip shows the very performance that is known. @param {any} match */
+export const performance = (match) => (match.same_performance ? "Probably the very same performance." : "");
+
 /** How far both move at the same moments. @param {any} match */
 export function inStep({ evidence: { synchrony } }) {
   if (!synchrony) return "";
