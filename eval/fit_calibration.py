@@ -216,7 +216,8 @@ def _best(
     engine: Engine, variants: Sequence[Fingerprint], names: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Of each recording the best track, by its best variant."""
-    scored = [_evidence(engine.scored_tracks(Query(one), np.arange(len(names)))) for one in variants]
+    asked = [Query(one) for one in variants]
+    scored = [_evidence(one) for one in engine.scored_tracks(asked, np.arange(len(names)))]
     sums = np.stack([sum(w * one[name] for name, w in WEIGHTS["both"].items()) for one in scored])
     variant = sums.argmax(axis=0)
     order = kept[np.argsort(-sums.max(axis=0)[kept], kind="stable")]

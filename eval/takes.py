@@ -232,7 +232,7 @@ def _measured(
     asked: Asked,
 ) -> Iterator[tuple[int, Pair]]:
     """One variant of a query beside each track."""
-    scored = engine.scored_tracks(Query(query), tracks)
+    (scored,) = engine.scored_tracks([Query(query)], tracks)
     synchrony = scored.synchrony
     for place, track in enumerate(tracks.tolist()):
         name, reference = words[track]

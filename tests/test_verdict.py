@@ -22,9 +22,9 @@ from dancematch.index.verdict import (
     MAX_EVALUE,
     POSSIBLE_EVALUE,
     evalue_of,
+    evidence_amount,
     shipped_calibration,
     verdict_of,
-    words_amount,
 )
 from dancematch.motion import excerpt, mirror
 from dancematch.pipeline.answer import search_dancers
@@ -81,9 +81,9 @@ def test_more_seen_counts_more(one, other):
     """Words count from two seconds on, in full from five."""
     low, high = sorted([one, other])
 
-    assert 0 <= words_amount(low) <= words_amount(high) <= 1
-    assert (words_amount(low) == 0) == (low < LEAST_SECONDS)
-    assert (words_amount(high) == 1) == (high >= ENOUGH_SECONDS)
+    assert 0 <= evidence_amount(low) <= evidence_amount(high) <= 1
+    assert (evidence_amount(low) == 0) == (low < LEAST_SECONDS)
+    assert (evidence_amount(high) == 1) == (high >= ENOUGH_SECONDS)
 
 
 @pytest.mark.parametrize("basis", ["both", "words", "synchrony"])

@@ -65,10 +65,10 @@ class Nearby(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """How many dances of a part a search may find, and how many it is to do without."""
+    """How many dances of a part a search may find, and how many it goes through for chance."""
 
     allowed: int
-    but: int
+    searched: int
 
 
 class Fetched(NamedTuple):
@@ -148,7 +148,7 @@ class Shard:
         self._require(asked.state)
         entries = self._engine.library.entries
         allowed = entries.dances_among(entries.allowed(asked.only), asked.only)
-        return Counted(allowed, len(entries.dances_named(asked.only.but)))
+        return Counted(allowed, entries.dances_searched(asked.only))
 
     def nearest(self, asked: Asked, size: int | None) -> Nearby:
         """The entries here that are most like the clip."""

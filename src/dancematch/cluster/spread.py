@@ -71,7 +71,7 @@ def prepared(
     shape = codebook.similarity.shape[:2]
     words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
     rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
-    return View(state, census, usage, rarity, codebook, Cohort.of(list(background)))
+    return View(state, census, usage, rarity, codebook, Cohort(background))
 
 
 def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:
@@ -91,14 +91,14 @@ class SpreadField:
     def __init__(self, parts: Parts, view: View, asked: Asked) -> None:
         self._parts, self._view, self._asked = parts, view, asked
         self._tallies: list[Tally] = []
-        self.absent = 0  # dances that are here and that the search is to do without
+        self.searched = view.census.dances  # as far as filters go
 
     def census(self) -> Census:
         """How many there are."""
         if self._asked.only == ANY:
             return self._view.census
         counted = ask_all(self._parts, "counted", self._asked)
-        self.absent = sum(one.but for one in counted)
+        self.searched = sum(one.searched for one in counted)
         return self._view.census._replace(allowed=sum(one.allowed for one in counted))
 
     def nearest(self, size: int | None) -> list[Ranked]:
@@ -140,8 +140,7 @@ def search(
         return []
     readings = [Reading(one, view.codebook, view.rarity) for one in words]
     shortlisted = _fetched(parts, view, chosen)
-    dances = view.census.dances - field.absent
-    return rank(queries, readings, shortlisted, view.cohort, dances, settings, limit)
+    return rank(queries, readings, shortlisted, view.cohort, field.searched, settings, limit)
 
 
 def _fetched(parts: Parts, view: View, chosen: Chosen) -> Shortlisted:

@@ -25,7 +25,7 @@ from dancematch.index.histogram import (
 from dancematch.index.judge import judge
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.metrics import combine
-from dancematch.index.ranking import score_candidates
+from dancematch.index.ranking import score_variants
 from dancematch.index.settings import DEFAULT, SETTINGS, Settings
 from dancematch.index.shelf import Placed, Shelf
 from dancematch.model.patches import PatchTokeniser, soft_assignment
@@ -223,7 +223,7 @@ class WordComparison:
         placed = Placed(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
         if settings.ranked_by == "likelihood":
             # As `dancematch search` orders them, except that a suite asks for one variant, as seen.
-            scored = score_candidates(reading, self._shelf, placed, self._cohort, settings)
+            (scored,) = score_variants([reading], self._shelf, [placed], self._cohort, settings)
             return scored.ranking_keys(settings)
         wholes = self._shelf.stretches(self._shelf.wholes(chosen))
         parts = judge(reading, self._shelf.stretches(placed), wholes, settings).parts
@@ -232,4 +232,4 @@ class WordComparison:
 
     @cached_property
     def _cohort(self) -> Cohort:
-        return Cohort.of(load_background(self._model, self._method.model))
+        return Cohort(load_background(self._model, self._method.model))

@@ -4,7 +4,9 @@ A score says little by itself: somebody who hardly moves is like many, a short c
 therefore taken relative to those of the cohort with the same query, as speaker verification does.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,20 +24,41 @@ NEAREST = 20  # members whose words are most like the query's: those of its own 
 LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0, which says nothing
 
 
-@dataclass(frozen=True, eq=False)
-class Cohort:
-    """Dances that are not the one that is searched for."""
+class CohortPart(NamedTuple):
+    """Some members of a cohort, packed."""
 
     stretches: Stretches
     bones: Bones
 
-    @classmethod
-    def of(cls, fingerprints: "list[Fingerprint] | tuple[Fingerprint, ...]") -> "Cohort":
-        """A cohort of these dances, which may be none."""
-        if not fingerprints:
-            return cls(EMPTY, Bones(np.zeros((0, BONE_NUMBERS), np.int8), np.zeros(1, np.int64)))
-        volume = pack(fingerprints)
-        return cls(unpack(volume), Bones(volume.bones, volume.offsets))
+
+class Cohort:
+    """Dances that are not the one that is searched for; there may be none."""
+
+    def __init__(self, members: Sequence[Fingerprint]) -> None:
+        self._members = members
+        self._parts: dict[int, tuple[CohortPart, ...]] = {1: (_packed(members),)}
+
+    @property
+    def whole(self) -> CohortPart:
+        """All members."""
+        return self._parts[1][0]
+
+    def parts(self, variants: int) -> tuple[CohortPart, ...]:
+        """Which members each variant of a query is compared with: each meets its share of them.
+
+        A dance that is not the query's is as unlike its mirror image, so that the scores of all parts
+        together are those of the whole cohort.
+        """
+        if variants not in self._parts:
+            self._parts[variants] = tuple(_packed(self._members[n::variants]) for n in range(variants))
+        return self._parts[variants]
+
+
+def _packed(members: Sequence[Fingerprint]) -> CohortPart:
+    if not members:
+        return CohortPart(EMPTY, Bones(np.zeros((0, BONE_NUMBERS), np.int8), np.zeros(1, np.int64)))
+    volume = pack(members)
+    return CohortPart(unpack(volume), Bones(volume.bones, volume.offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +71,11 @@ class NullScores:
 
     def __len__(self) -> int:
         return len(self.histograms)
+
+    @classmethod
+    def joined(cls, parts: Sequence["NullScores"]) -> "NullScores":
+        """The scores of all parts of a cohort."""
+        return cls(*(np.concatenate([getattr(one, field.name) for one in parts]) for field in fields(cls)))
 
     def relative(self, histograms: FloatArray, orders: FloatArray, strengths: FloatArray) -> Evidence:
         """Scores as what they say beyond the cohort's.
@@ -66,7 +94,7 @@ def _nearest(scores: FloatArray) -> float:
     return float(np.sort(scores)[-NEAREST:].mean())
 
 
-def null_scores(reading: Reading, pointing: Pointing, cohort: Cohort, settings: Settings) -> NullScores:
-    """What the cohort scores against one variant of the query."""
+def null_scores(reading: Reading, pointing: Pointing, cohort: CohortPart, settings: Settings) -> NullScores:
+    """What members of the cohort score against one variant of the query."""
     parts = judge(reading, cohort.stretches, cohort.stretches, settings).parts
     return NullScores(parts["histogram"], parts["order"], pointing.synchrony(cohort.bones).strengths)

@@ -29,7 +29,7 @@ from dancematch.index.judge import Judged
 from dancematch.index.library_folder import load_library, save_library
 from dancematch.index.likeness import Rarity, Reading
 from dancematch.index.postings import Postings, choose_channels
-from dancematch.index.ranking import PASSAGES, Query, Scored, Shortlisted, look_at, rank, score_candidates
+from dancematch.index.ranking import PASSAGES, Query, Scored, Shortlisted, look_at, rank, score_variants
 from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
 from dancematch.index.shelf import Shelf
 from dancematch.index.shortlist import Candidates, Library, propose
@@ -81,7 +81,7 @@ class Engine:
         self._derived = _Derived()
         for one in background:
             self._checked(one)
-        self._cohort = Cohort.of(list(background))
+        self._cohort = Cohort(list(background))
         self._library.entries.add_strangers(background)
         self._library.columns.append_fingerprints(background)
         self.add([Known(key, name, words) for key, (name, words) in enumerate(dances)])
@@ -160,7 +160,7 @@ class Engine:
         readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
         shortlisted = Shortlisted(self._names(candidates), candidates.stretches, self._library.shelf)
-        dances = self._library.entries.dances - len(self._library.entries.dances_named(only.but))
+        dances = self._library.entries.dances_searched(only)
         return rank(queries, readings, shortlisted, self._cohort, dances, chosen, limit)  # stage two
 
     def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], Judged]:
@@ -174,17 +174,16 @@ class Engine:
     def scored(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Scored:
         """What words and synchrony say of each track of one dance for one variant of a query."""
         own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
-        return self.scored_tracks(query, own, settings=settings)
+        return self.scored_tracks([query], own, settings=settings)[0]
 
     def scored_tracks(
-        self, query: Query, tracks: NDArray[np.integer], *, settings: Settings | None = None
-    ) -> Scored:
-        """The same of tracks by their numbers, in the order in which they came."""
-        shelf = self._library.shelf
-        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        return score_candidates(
-            reading, shelf, shelf.wholes(tracks), self._cohort, settings or self._settings
-        )
+        self, queries: Sequence[Query], tracks: NDArray[np.integer], *, settings: Settings | None = None
+    ) -> list[Scored]:
+        """The same of tracks by their numbers, in the order in which they came, for each variant."""
+        shelf, rarity = self._library.shelf, self._worth()
+        readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
+        placed = [shelf.wholes(tracks)] * len(queries)
+        return score_variants(readings, shelf, placed, self._cohort, settings or self._settings)
 
     def insight(self) -> Insight:
         """What searches go by at this moment."""
@@ -222,7 +221,7 @@ class Engine:
 
     def _model(self) -> dict[str, Any]:
         """What the arrays depend on beside the dances."""
-        postings, cohort = self._library.postings, self._cohort.stretches
+        postings, cohort = self._library.postings, self._cohort.whole.stretches
         return {
             "model_id": self._codebook.model_id,
             "channels": list(self._codebook.channels),

@@ -5,6 +5,7 @@ numbered as stage one numbers them; an entry says which track it is of, and whic
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -213,6 +214,11 @@ class Entries:
         """The numbers of those of the dances that are there."""
         numbers = [self._numbers[name] for name in names if name in self._numbers]
         return [number for number in numbers if self._dancers.rows[number]]
+
+    def dances_searched(self, only: Only) -> int:
+        """How many dances could be found by chance: those the filters leave, whichever one is asked about."""
+        filters = replace(only, among=None)
+        return self.dances_among(self.allowed(filters), filters)
 
     def dances_among(self, allowed: NDArray[np.bool_], only: Only) -> int:
         """How many dances the allowed tracks are of."""

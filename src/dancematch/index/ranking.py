@@ -5,7 +5,7 @@ library of this process or shards on other machines, makes no difference.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.align import TEMPI
-from dancematch.index.cohort import FEWEST, Cohort, Evidence, NullScores, null_scores
+from dancematch.index.cohort import FEWEST, Cohort, CohortPart, Evidence, NullScores, null_scores
 from dancematch.index.hands import each
 from dancematch.index.histogram import SEEN
 from dancematch.index.judge import Judged, judge
@@ -27,9 +27,9 @@ from dancematch.index.verdict import (
     MOST_OF_WORDS,
     Basis,
     evalue_of,
+    evidence_amount,
     shipped_calibration,
     verdict_of,
-    words_amount,
 )
 from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
 
@@ -77,21 +77,21 @@ class Scored:
         return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
 
     def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
-        amount = words_amount(self.seconds)
         capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
-        words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
-        return {**words, "synchrony": relative["synchrony"], "tempo": tempo}
+        amount = evidence_amount(self.seconds)
+        full = {**relative, **capped}
+        return {"tempo": tempo} | {name: np.asarray(amount * full[name], np.float32) for name in full}
 
     @cached_property
     def log_ratios(self) -> FloatArray:
-        """The log likelihood ratio of each candidate; 0 where the cohort is too small to tell."""
-        if len(self.null) < FEWEST:
+        """The log likelihood ratio of each candidate; 0 where too little is seen or the cohort is small."""
+        if len(self.null) < FEWEST or self.seconds < LEAST_SECONDS:
             return np.zeros(len(self.judged.scores), np.float32)
         ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
         if self.basis != "both":
             return ratios
         alone = shipped_calibration("words").log_ratios(self.evidence)
-        return np.where(self.synchrony.overlaps > 0, ratios, alone)
+        return np.where(self.synchrony.overlaps >= LEAST_SECONDS, ratios, alone)
 
     def ranking_keys(self, settings: Settings) -> NDArray[np.float64]:
         """What candidates and variants are ordered by, the best with the largest."""
@@ -126,12 +126,7 @@ def rank(
     """
     if not len(shortlisted.names):
         return []
-    scored = each(
-        lambda number: score_candidates(
-            readings[number], shortlisted.shelf, shortlisted.stretches[number], cohort, settings
-        ),
-        range(len(readings)),
-    )
+    scored = score_variants(readings, shortlisted.shelf, shortlisted.stretches, cohort, settings)
     keys = np.stack([one.ranking_keys(settings) for one in scored])  # [variants, candidates]
     variants, best = keys.argmax(axis=0), keys.max(axis=0)
     names = shortlisted.names
@@ -143,8 +138,22 @@ def rank(
     ]
 
 
-def score_candidates(
-    reading: Reading, shelf: Shelf, placed: Placed, cohort: Cohort, settings: Settings
+def score_variants(
+    readings: Sequence[Reading],
+    shelf: Shelf,
+    placed: Sequence[Placed],
+    cohort: Cohort,
+    settings: Settings,
+) -> list[Scored]:
+    """What words and synchrony say of candidates for each variant of the query, beside one cohort."""
+    asked = list(zip(readings, placed, cohort.parts(len(readings)), strict=True))
+    scored = each(lambda one: _score_candidates(one[0], shelf, one[1], one[2], settings), asked)
+    null = NullScores.joined([one.null for one in scored])
+    return [replace(one, null=null) for one in scored]
+
+
+def _score_candidates(
+    reading: Reading, shelf: Shelf, placed: Placed, cohort: CohortPart, settings: Settings
 ) -> Scored:
     """What words and synchrony say of candidates for one variant of the query."""
     judged = look_at(reading, shelf, placed, settings)
