@@ -445,7 +445,7 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     known = tmp_path / "dances.db"
     own = ("--model", tmp_path / "model")
     run("add", known, folder / "known", "--jobs", 1, *own)
-    answer = run("search", known, folder / "again.npz", "--json", "--max-evalue", "1e9", *own)
+    answer = run("search", known, folder / "again.npz", "--json", *own)
 
     assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance_id"]
 

@@ -69,7 +69,7 @@ def learn(nodes: Nodes, model: str, folder: Path) -> dict:
     # As little memory as cluster_learn.py gave: with more, the poisonous clip would be looked at again.
     rest = outcome("add", db, folder / "one", folder / "two", "--cluster", nodes.address, "--json",
                    "--model", model, "--clip-memory", 1024)  # fmt: skip
-    asked = ("search", db, folder / "one" / "one3.npz", "--json", "--explain", "--max-evalue", 100)
+    asked = ("search", db, folder / "one" / "one3.npz", "--json", "--explain", "--max-evalue", 1)
     alone = outcome(*asked, "--model", model)
     spread = outcome(*asked, "--model", model, "--cluster", nodes.address, "--shards", 2)
     quarantine = db.with_name("dances.db.quarantine.jsonl").read_text()

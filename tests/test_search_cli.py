@@ -73,12 +73,19 @@ def candidates(answer) -> list[dict]:
     ],
 )
 def test_a_search_may_be_about_some_dances_only(db, folder, options, expected):
-    answer = run_main(
-        "search", db, folder / "again.npz", "--json", "--limit", 20, "--max-evalue", "1e9", *options
-    )
+    answer = run_main("search", db, folder / "again.npz", "--json", "--limit", 20, *options)
 
     assert expected == {one["dance_id"] for one in candidates(answer)}
-    assert (0 if expected else 3) == answer.code
+    assert (0 if "dance3" in expected else 3) == answer.code
+
+
+@pytest.mark.parametrize("limit", ["6", "-1", "nan", "inf"])
+def test_a_limit_that_would_accept_everything_is_wrong_usage(db, tmp_path, limit):
+    """Said before the clip is looked at."""
+    answer = run_main("search", db, tmp_path / "gone.mp4", "--max-evalue", limit)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "'--max-evalue': the largest E-value of a match must be a number from 0 to 1" in answer.err
 
 
 def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):

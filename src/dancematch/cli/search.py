@@ -1,6 +1,5 @@
 """dancematch search: which dance is this?"""
 
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.dances import require_known
 from dancematch.cli.output import (
     emit_json,
     emit_table,
     ignored_line,
     json_option,
+    max_evalue_option,
     require_free,
     say,
     share_bar,
 )
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE
 from dancematch.pipeline.wording import (
     accident_cell,
     basis_sentence,
@@ -47,10 +45,9 @@ NEAREST = 3  # dances that are named when none is a match
 @click.argument("catalogue")
 @click.argument("clip", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
-@click.option(
-    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="A dance that a search gives by accident more often than this is no match, only a possible one.",
-)  # fmt: skip
+@max_evalue_option(
+    "A dance that a search gives by accident more often than this is no match, only a possible one."
+)
 @click.option("--label", help="Only dances with this label.")
 @click.option("--bank", help="Only dances of this collection.")
 @click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
@@ -111,15 +108,13 @@ def search_command(
     from dancematch.pipeline.answer import search_dancers
     from dancematch.pipeline.catalogue import open_catalogue
 
-    if math.isnan(max_evalue):
-        raise click.UsageError("--max-evalue must be a number, got nan")
     if shards is not None and cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
     settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        require_known(known, label, bank)
+        known.require_any(label, bank)
         read = _read(clip, known, tell)
         with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
             answer = search_dancers(

@@ -257,7 +257,7 @@ class Catalogue:
         """Which known dance the clip is: one verdict per dancer.
 
         The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
-        for, as seen and mirrored. `max_evalue` is the decision: a dance with a larger E-value is no match.
+        for, as seen and mirrored. `max_evalue`, from 0 to 1, is the decision: a match has at most this E-value.
         """
         from dancematch.pipeline.answer import search_dancers
 
@@ -294,9 +294,9 @@ class Catalogue:
         """What is known, or what of it has this label or is of this bank, by name."""
         return self._store.dances(label=label, bank=bank)
 
-    def has_any(self, *, label: str | None = None, bank: str | None = None) -> bool:
-        """Whether any dance is known or, if they are given, one of that label and bank."""
-        return self._store.has_any(label=label, bank=bank)
+    def require_any(self, label: str | None, bank: str | None) -> None:
+        """Refuse a label, or a bank, that no dance has; None is not asked about."""
+        self._store.require_any(label, bank)
 
     def page(
         self,
