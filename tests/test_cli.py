@@ -450,6 +450,14 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance_id"]
 
 
+def test_a_folder_is_no_clip_and_what_is_one_is_named(run, db, tmp_path):
+    answer = run("search", db, tmp_path)
+
+    assert (1, "") == (answer.code, answer.out)
+    expected = "is a folder; a video, a motion file or a folder of OpenPose files was expected"
+    assert f"{tmp_path} {expected}" in answer.err
+
+
 def test_removing_is_all_or_nothing(run, tmp_path):
     write_dance(tmp_path / "in" / "a.npz", 1)
     catalogue = tmp_path / "some.db"
