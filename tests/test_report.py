@@ -245,7 +245,9 @@ def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_p
     assert found.synchrony is None
     reason = "the dance is known by its motion words alone, without skeletons."
     assert f"The verdict rests on motion words alone: {reason}" in cautions(found)
+    assert " Judged by words alone: the known dance has no skeletons. " in headline(found)
     page = page_of(found)
+    assert "Judged by words alone: the known dance has no skeletons." in page
     assert "This was not measured: the dance is known by its motion words alone" in page
     assert 'class="curve"' not in page
 
@@ -277,6 +279,29 @@ def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
     assert found.covered == pytest.approx(1, abs=0.05)
     assert np.allclose([0, 0, 0, left_out, left_out, left_out], late, atol=0.6)
     assert any("as when a clip is cut together" in sentence for sentence in cautions(found))
+
+
+def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):
+    """Two dancers side by side, each with a dance of her own: the report is about one of them."""
+    formats.write(tmp_path / "two.npz", [dance(3, dancer=4), dance(5, dancer=4)])
+    for dance_id, dancer in (("dance3", 1), ("dance5", 2)):
+        found = evidence_of(known, tmp_path / "two.npz", dance_id)
+
+        assert ("match", dancer) == (found.match.verdict, found.match.dancer)
+        assert [] == found.rivals
+        assert {dancer} == {one.dancer for one in found.others}
+        assert not any("another dance of the catalogue" in sentence for sentence in cautions(found))
+
+
+def test_the_only_dance_of_a_catalogue_is_not_called_rare(folder, tmp_path):
+    run_main("add", tmp_path / "one.db", folder / "known" / "dance3.npz", "--jobs", 1)
+    with open_catalogue(tmp_path / "one.db", create=False) as catalogue:
+        page = page_of(evidence_of(catalogue, folder / "clip.npz"))
+
+    assert 2 == page.count("There is no other dance in the catalogue to compare it with.")
+    assert "of 0 " not in page
+    assert "the 0 " not in page
+    assert "other 0 " not in page
 
 
 def test_limbs_that_are_not_seen_have_no_say(known, folder):

@@ -115,7 +115,7 @@ class Evidence:
     likelihood: Likelihood
     synchrony: SynchronyPeak | None  # None: the verdict rests on words alone
     commonness: Commonness
-    others: tuple[Match, ...]  # the next best dances of the search
+    others: tuple[Match, ...]  # the next best dances for the same dancer
     metrics: Mapping[str, Measured]
     limbs: tuple[Limb, ...]
     passages: tuple[Passage, ...]  # that agree and do not cross, in order of time
@@ -239,18 +239,19 @@ def _found(
     max_evalue: float,
     where: str,
 ) -> tuple[Match, tuple[Match, ...]]:
-    """The match that the report is about, and the best others."""
+    """The match that the report is about, and the best other dances for the same dancer."""
     search = partial(search_dancers, engine.search, ClipReading(tuple(performances)), max_evalue=max_evalue)
-    nearest = search(limit=NEAREST + 1).candidates
-    found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
+    nearest = search(limit=NEAREST + 1)
+    found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
         only = Only(among=frozenset({dance_id}))
         found = search(limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")
-    others = [match for match in nearest if match.dance_id != found[0].dance_id]
-    return found[0], tuple(others[:NEAREST])
+    match = found[0]
+    same_dancer = next(one.candidates for one in nearest.dancers if one.dancer == match.dancer)
+    return match, tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]
 
 
 def dancer_of(known: Iterable[KnownTrack], words: Fingerprint) -> int:

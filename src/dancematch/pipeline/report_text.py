@@ -4,7 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dancematch.index.cohort import FEWEST
-from dancematch.pipeline.wording import SAME_TEMPO, accident_sentence, capitalise, ratio_cell, ratio_words
+from dancematch.pipeline.wording import (
+    SAME_TEMPO,
+    accident_sentence,
+    basis_sentence,
+    capitalise,
+    ratio_cell,
+    ratio_words,
+)
 from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Span
 
 if TYPE_CHECKING:
@@ -38,7 +45,8 @@ def headline(found: "Evidence") -> str:
             f"{capitalise(match.verdict)}: seconds {seconds(match.query)} of {clip} are like seconds "
             f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
         )
-    sentences = (verdict, strength(found), accident_sentence(match.evalue), dependence(found))
+    strong = strength(found), accident_sentence(match.evalue)
+    sentences = (verdict, basis_sentence(match), *strong, dependence(found))
     return " ".join(sentence for sentence in sentences if sentence)
 
 
