@@ -394,7 +394,11 @@ def test_errors_have_one_shape(client, method, place, expected):
         ("GET", "/dances?text=%00", "text: text without control characters was expected"),
         ("POST", "/search", "the file is empty; a video, a motion file or words were expected"),
         ("POST", "/search?max_evalue=6", "max_evalue: Input should be less than or equal to 1"),
-        ("POST", "/search?label=nosuch", "no dance in the catalogue has the label 'nosuch'; 'dancematch stats'"),
+        (
+            "POST",
+            "/search?label=nosuch",
+            "no dance in the catalogue has the label 'nosuch'; 'dancematch stats'",
+        ),
         ("GET", "/dances/dance-1/motion?dancer=99", "'dance-1' has no dancer 99; there is 1"),
     ],
 )

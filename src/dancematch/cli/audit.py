@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, max_evalue_option, require_free, say, share_bar
+from dancematch.cli.output import (
+    emit_json,
+    emit_table,
+    json_option,
+    max_evalue_option,
+    require_free,
+    say,
+    share_bar,
+)
 from dancematch.evaluation.audit import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def search_dancers(
 ) -> Answer:
     """Search for every dancer of a clip, as seen and mirrored; each has a verdict of its own.
 
-    `max_evalue`, from 0 to 1, is the decision: a dance with a larger E-value is no match, only a possible one.
+    `max_evalue`, from 0 to 1, is the decision: a match has at most this E-value.
     """
     require_max_evalue(max_evalue)
     answers = []

@@ -257,7 +257,7 @@ class Catalogue:
         """Which known dance the clip is: one verdict per dancer.
 
         The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
-        for, as seen and mirrored. `max_evalue`, from 0 to 1, is the decision: a match has at most this E-value.
+        for, as seen and mirrored. A match has at most the E-value `max_evalue`, which lies within 0 to 1.
         """
         from dancematch.pipeline.answer import search_dancers
 

@@ -50,6 +50,19 @@ def _of_ten(evalue: float) -> int:
     return min(9, math.floor(10 * evalue + 0.5))
 
 
+def shortfall_sentence(match: Match, max_evalue: float) -> str:
+    """Why a dance is no match, or only a possible one; nothing if it is a match."""
+    if match.verdict == "match" or match.evalue is None:
+        return ""
+    found = f"its E-value, the dances as near that one search gives by accident, is {match.evalue:.2g}"
+    if match.verdict == "possible match":
+        return f"This is not enough for a match: {found}; a match has {max_evalue:g} at most."
+    return (
+        f"This is not enough: {found}; a possible match has less than {POSSIBLE_EVALUE:g}, "
+        f"a match {max_evalue:g} at most."
+    )
+
+
 def ratio_words(
     log_ratio: float, one: str = "the clip shows this dance", other: str = "it shows another"
 ) -> str:
