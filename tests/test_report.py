@@ -18,9 +18,11 @@ from dancematch.catalogue.records import Dance
 from dancematch.errors import UnknownDanceError
 from dancematch.index import holders as holding
 from dancematch.index.engine import Query
+from dancematch.index.explain import BESIDE_SECONDS
 from dancematch.index.holders import holders
 from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import change_tempo, excerpt, mirror
+from dancematch.pipeline import report
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.report import Evidence, command_for, evidence, look_at
 from dancematch.pipeline.report_page import page_of, write_report
@@ -29,7 +31,7 @@ from dancematch.pipeline.wording import ratio_words
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
-from dancematch.types import Motion
+from dancematch.types import Motion, Span
 
 KNOWN = 10  # dances
 A4_TEXT = (673, 990)  # pixels of a page between its margins
@@ -264,7 +266,7 @@ def test_moments_are_spread_evenly_and_belong_together(found):
 
 
 def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
-    """Both halves are passages, and no moment is shown at which the clip waits for the second."""
+    """The half that lies on the line of the match is a passage and is shown; the other one is also alike."""
     formats.write(tmp_path / "long.npz", [joined(dance(3), dance(40), dance(41), dance(5))])
     formats.write(tmp_path / "cut.npz", [joined(dance(3, dancer=4), dance(5, dancer=4))])
     shutil.copy(folder / "dances.db", tmp_path)
@@ -274,11 +276,54 @@ def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
     left_out = dance(40).seconds + dance(41).seconds
     late = [moment.reference - moment.query for moment in found.moments]
 
-    first, second = found.passages
-    assert left_out == pytest.approx(second.reference.start - first.reference.end, abs=0.6)
-    assert found.covered == pytest.approx(1, abs=0.05)
-    assert np.allclose([0, 0, 0, left_out, left_out, left_out], late, atol=0.6)
+    (own,), (other, *_) = found.passages, found.also_alike
+    halves = sorted([own, other], key=lambda one: one.query.start)
+    assert left_out == pytest.approx(halves[1].reference.start - halves[0].reference.end, abs=0.6)
+    assert found.covered < 0.6
+    assert np.allclose(found.match.reference.start - found.match.query.start, late, atol=0.6)
     assert any("as when a clip is cut together" in sentence for sentence in cautions(found))
+    assert "also alike, at another place" in page_of(found)
+
+
+def test_the_page_tells_of_one_place_and_one_tempo(found):
+    """Those of the match, whatever tempo a passage or the correlation alone would have."""
+    page, alignment = page_of(found), found.pictures.alignment
+
+    assert found.passages
+    for moment in found.moments:
+        assert abs(moment.reference - alignment.place(np.array(moment.query))) <= BESIDE_SECONDS
+    assert [] == re.findall(r"\d times</td>|\d times its tempo", page)  # it is danced at the dance's own
+    assert "as in the matching stretch." in page
+
+
+def test_a_tempo_is_told_as_that_of_the_match_alone(known, folder):
+    found = evidence_of(known, folder / "changed.npz")
+
+    assert {f"{found.match.tempo:.2f}"} == set(re.findall(r"(\d\.\d+) times its tempo", page_of(found)))
+
+
+def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folder, monkeypatch):
+    """The moments shown lie where the headline says, even if words and timing agree better elsewhere."""
+    chosen = report._found
+
+    def shifted(*arguments):
+        match, others = chosen(*arguments)
+        span = match.query.end - 3
+        return replace(match, query=Span(0.0, span), reference=Span(3.0, 3.0 + span), tempo=1.0), others
+
+    monkeypatch.setattr(report, "_found", shifted)
+    found = evidence_of(known, folder / "clip.npz")
+    page = page_of(found)
+
+    assert () == found.passages
+    assert 0.0 == found.covered
+    assert all(abs(one.reference.start - one.query.start) < 1 for one in found.also_alike)
+    assert np.allclose(3, [one.reference - one.query for one in found.moments], atol=BESIDE_SECONDS)
+    assert 6 == len(found.moments)
+    assert "evenly spaced over the matching stretch" in page
+    assert "also alike, at another place" in page
+    assert "Not clearly. The limbs of both" in page
+    assert any("No passage along the matching stretch" in sentence for sentence in cautions(found))
 
 
 def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):

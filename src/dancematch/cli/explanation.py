@@ -38,11 +38,7 @@ def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float
             for said in why.words
         ],
     )
-    click.echo("\nThe passages that match, best first")
-    emit_table(
-        ["in the clip", "in the dance", "tempo", "and again in the dance"],
-        [_passage_row(group) for group in why.passages],
-    )
+    _print_passages(why)
     click.echo("\n" + _period_line(match.dance_id, why.period))
     click.echo(_period_line("the clip", why.query_period))
 
@@ -79,6 +75,17 @@ def _print_metrics(why: "Explanation") -> None:
         shown = ["" if value is None else f"{value:.2f}" for value in values]
         rows.append([channel.replace("_", " "), *shown])
     emit_table(["", *names], rows)
+
+
+def _print_passages(why: "Explanation") -> None:
+    if not why.passages:
+        click.echo("\nNo passage matches movement by movement.")
+        return
+    click.echo("\nThe passages that match, best first")
+    emit_table(
+        ["in the clip", "in the dance", "tempo", "and again in the dance"],
+        [_passage_row(group) for group in why.passages],
+    )
 
 
 def _when(spans: "tuple[Span, ...]", most: int = 3) -> str:

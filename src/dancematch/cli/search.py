@@ -217,7 +217,8 @@ def _tell(
         return
     for one in answer.dancers:
         if len(answer.dancers) > 1:
-            click.echo(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
+            apart = "\n" if reasons and one is not answer.dancers[0] else ""
+            click.echo(f"{apart}Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
         _print_dancer(one)
         if one.candidates and reasons:
             print_explanation(one, reasons[_key(one.candidates[0])], max_evalue)

@@ -59,6 +59,7 @@ def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
         "tone": _TONES[match.verdict],
         "headline": text.headline(found),
         "moments": str(len(found.moments)),
+        "spaced": "the passages that agree" if found.passages else "the matching stretch",
         "columns": "1.5fr 1fr 1fr" if found.pictures.stills else "1fr 1fr",
         "shown": _shown(found),
         "sides": _sides(found),
@@ -234,22 +235,25 @@ def _span(span: Span) -> str:
 
 def _brief(found: Evidence) -> Iterator[str]:
     """The findings, each on a line; the sections say how each came about."""
-    match, peak = found.match, found.synchrony
+    match = found.match
     yield _row("verdict", match.verdict)
     yield _row("tempo", f"The clip is danced {text.tempo(match.tempo or 1.0)}.")
     yield _row("mirrored", "Yes: left and right are exchanged." if match.mirrored else "No.")
     yield _row("evidence", text.strength(found))
     yield _row("by accident", accident_sentence(match.evalue))
-    timing = (
-        "not measured"
-        if peak is None
-        else f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
-    )
-    yield _row("same moments", timing)
+    yield _row("same moments", _timing(found))
     yield _row("rarity", _rarity_in_brief(found))
     seen = [limb for limb in found.limbs if limb.agreement is not None]
     yield _row("body", ", ".join(f"{limb.name} {limb.agreement:.2f}" for limb in seen) + " (1 = the same)")
     yield _row("score", f"{match.score:.2f} of 1")
+
+
+def _timing(found: Evidence) -> str:
+    peak = found.synchrony
+    if peak is None:
+        return "not measured"
+    told = f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
+    return told if text.agrees_in_place(found) else f"not clearly: {told} at best, and at another place"
 
 
 def _rarity_in_brief(found: Evidence) -> str:
@@ -305,11 +309,17 @@ def _apart(moment: Moment) -> str:
 
 
 def _passages(found: Evidence) -> Iterator[str]:
-    for one in found.passages:
-        yield (
-            f"<tr><td>{text.seconds(one.query)} s</td><td>{text.seconds(one.reference)} s</td>"
-            f"<td>{one.query.seconds:.1f} s</td><td>{one.tempo:.2f} times</td></tr>"
-        )
+    """Those along the matching stretch, then those at other places: without tempi, the match has one."""
+    for where, passages in (("", found.passages), ("also alike, at another place", found.also_alike)):
+        for one in passages:
+            yield _row_of_cells(
+                f"{text.seconds(one.query)} s", f"{text.seconds(one.reference)} s",
+                f"{one.query.seconds:.1f} s", where,
+            )  # fmt: skip
+
+
+def _row_of_cells(*cells: str) -> str:
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
 def _limb(limb: Limb) -> str:
