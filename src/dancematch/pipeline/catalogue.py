@@ -14,7 +14,7 @@ from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
@@ -261,6 +261,7 @@ class Catalogue:
         """
         from dancematch.pipeline.answer import search_dancers
 
+        require_max_evalue(max_evalue)  # before the long work
         clip = self.read_clip(query, on_progress)
         return search_dancers(
             self.engine().search,
