@@ -138,7 +138,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["search", tmp_path / "none.db", folder / "again.npz"], "there is no catalogue at"),
         (["search", db, tmp_path / "gone.npz"], "does not exist"),
         (["search", db, tmp_path / "gone.mp4"], "does not exist"),
-        (["search", db, folder], "is not a file"),
+        (["search", db, folder], "is a folder; a video, a motion file or"),
         (["search", folder / "again.npz", folder / "again.npz"], "is not a catalogue"),
         (["list", folder / "known"], "is a folder, not a catalogue"),
         (["list", db, "--model", "no-such-model"], "neither a shipped model"),
@@ -150,7 +150,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["extract", tmp_path / "gone.mp4", "-o", tmp_path / "out"], "does not exist"),
         (["extract", folder / "again.npz", "-o", db], "choose another"),
         (["info", tmp_path / "gone.bvh"], "does not exist"),
-        (["info", tmp_path], "is not a file"),
+        (["info", tmp_path], "is a folder; a video, a motion file or"),
         (["train", tmp_path, "-o", tmp_path / "m"], "there is no motion file"),
         (["train", tmp_path / "gone", "-o", tmp_path / "m"], "is not a folder"),
         (["eval", "aist-genre", "--data", tmp_path], "no AIST"),
@@ -445,7 +445,7 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     known = tmp_path / "dances.db"
     own = ("--model", tmp_path / "model")
     run("add", known, folder / "known", "--jobs", 1, *own)
-    answer = run("search", known, folder / "again.npz", "--json", "--max-evalue", "1e9", *own)
+    answer = run("search", known, folder / "again.npz", "--json", *own)
 
     assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance_id"]
 

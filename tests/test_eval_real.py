@@ -86,6 +86,10 @@ def test_an_index_says_what_each_clip_is(tmp_path):
         (["a.mp4,dancing,hop,ana,,"], "line 2: kind must be one of dance, single, no-dance, got 'dancing'"),
         (["a.mp4,dance,,ana,,"], "line 2: a clip of the kind dance needs a group and a performer"),
         (["a.mp4,dance,hop,ana,soon,"], "line 2: lag_s must be seconds or empty, got 'soon'"),
+        *(
+            ([PAIR[0], f"b.mp4,dance,hop,bob,{lag},"], f"line 3: lag_s must be seconds or empty, got '{lag}'")
+            for lag in ("nan", "inf", "-inf")
+        ),
         ([PAIR[0], PAIR[0]], "names a.mp4 more than once"),
         ([PAIR[0], "b.mp4,dance,hop,ana-x2,,"], "hop has a single performance; two or more were expected"),
         ([*PAIR, "c.mp4,single,hop,,,"], "hop is the group of a dance and of another kind"),
@@ -110,6 +114,28 @@ def test_missing_files_and_columns_are_named(tmp_path):
     short = write_index(tmp_path / "short", "a.mp4,dance", header="file,kind")
     with pytest.raises(InputError, match=r"lacks the column.s. group, performer, lag_s, note"):
         read_index(short)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_an_index_that_is_not_utf8_is_one_sentence(tmp_path, encoding):
+    rows = [HEADER, "a.mp4,dance,hop,ana,0.0,", "b.mp4,dance,hop,bob,0.0,J\u00fcrgen"]
+    (tmp_path / "index.csv").write_text("\n".join(rows), encoding=encoding)
+    answer = run_main("eval", "real", "--data", tmp_path)
+
+    assert (1, "") == (answer.code, answer.out)
+    assert f"{tmp_path / 'index.csv'} is not UTF-8 text; save it as CSV in UTF-8" == answer.complaint
+
+
+@pytest.mark.parametrize("outside", ["../x.mp4", "sub/../../x.mp4", "{folder}/x.mp4"])
+def test_clips_lie_within_the_folder(tmp_path, outside):
+    (tmp_path / "x.mp4").touch()
+    folder = write_index(tmp_path / "clips", *PAIR)
+    (folder / "sub").mkdir()
+    file = outside.format(folder=tmp_path)
+    (folder / "index.csv").write_text("\n".join([HEADER, *PAIR, f"{file},single,,,,"]), encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"line 4: file must be a path within .*clips, got "):
+        read_index(folder)
 
 
 def test_copies_are_one_performance(tmp_path):

@@ -324,7 +324,8 @@ def test_the_keyboard_alone_is_enough(browser, server):
     [
         ("By accident: 1 search in 2 million.", "say.accident(6e-7)"),
         ("Every search gives about 7 as near by accident.", "say.accident(6.6)"),
-        ("About every search gives one as near by accident.", "say.accident(0.9)"),
+        ("Every search gives about 1 as near by accident.", "say.accident(1.0)"),
+        ("By accident: 9 of 10 such searches.", "say.accident(0.99)"),
         (
             "The evidence is more than 10 million times more likely if the clip shows this dance "
             "than if it shows another.",

@@ -18,9 +18,11 @@ from dancematch.catalogue.records import Dance
 from dancematch.errors import UnknownDanceError
 from dancematch.index import holders as holding
 from dancematch.index.engine import Query
+from dancematch.index.explain import BESIDE_SECONDS
 from dancematch.index.holders import holders
 from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import change_tempo, excerpt, mirror
+from dancematch.pipeline import report
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.report import Evidence, command_for, evidence, look_at
 from dancematch.pipeline.report_page import page_of, write_report
@@ -29,7 +31,7 @@ from dancematch.pipeline.wording import ratio_words
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
-from dancematch.types import Motion
+from dancematch.types import Motion, Span
 
 KNOWN = 10  # dances
 A4_TEXT = (673, 990)  # pixels of a page between its margins
@@ -185,15 +187,14 @@ def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it
     assert "depends" not in headline(with_ratio(found, -1.0, 100))
 
 
-def test_the_limit_may_be_any(db, folder):
-    """Also one that no evidence meets, and one that all does; the verdict is by the limit that was given."""
-    verdicts = []
-    for limit in (0, 1e-9, 5, 1000):
+def test_the_limit_may_be_any_from_0_to_1(db, folder):
+    """Also one that no evidence meets; the widest makes no match of another dance."""
+    for limit in (0, 1e-9, 1):
         (found,) = run_main("report", db, folder / "stranger.npz", "--max-evalue", limit, "--json").objects
-        verdicts.append(found["verdict"])
 
-    assert ["no match", "no match"] == verdicts[:2]
-    assert "match" == verdicts[-1]
+        assert "no match" == found["verdict"]
+    (found,) = run_main("report", db, folder / "clip.npz", "--max-evalue", 1e-9, "--json").objects
+    assert "possible match" == found["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,9 @@ def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_p
     assert found.synchrony is None
     reason = "the dance is known by its motion words alone, without skeletons."
     assert f"The verdict rests on motion words alone: {reason}" in cautions(found)
+    assert " Judged by words alone: the known dance has no skeletons. " in headline(found)
     page = page_of(found)
+    assert "Judged by words alone: the known dance has no skeletons." in page
     assert "This was not measured: the dance is known by its motion words alone" in page
     assert 'class="curve"' not in page
 
@@ -263,7 +266,7 @@ def test_moments_are_spread_evenly_and_belong_together(found):
 
 
 def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
-    """Both halves are passages, and no moment is shown at which the clip waits for the second."""
+    """The half that lies on the line of the match is a passage and is shown; the other one is also alike."""
     formats.write(tmp_path / "long.npz", [joined(dance(3), dance(40), dance(41), dance(5))])
     formats.write(tmp_path / "cut.npz", [joined(dance(3, dancer=4), dance(5, dancer=4))])
     shutil.copy(folder / "dances.db", tmp_path)
@@ -273,11 +276,77 @@ def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
     left_out = dance(40).seconds + dance(41).seconds
     late = [moment.reference - moment.query for moment in found.moments]
 
-    first, second = found.passages
-    assert left_out == pytest.approx(second.reference.start - first.reference.end, abs=0.6)
-    assert found.covered == pytest.approx(1, abs=0.05)
-    assert np.allclose([0, 0, 0, left_out, left_out, left_out], late, atol=0.6)
+    (own,), (other, *_) = found.passages, found.also_alike
+    halves = sorted([own, other], key=lambda one: one.query.start)
+    assert left_out == pytest.approx(halves[1].reference.start - halves[0].reference.end, abs=0.6)
+    assert found.covered < 0.6
+    assert np.allclose(found.match.reference.start - found.match.query.start, late, atol=0.6)
     assert any("as when a clip is cut together" in sentence for sentence in cautions(found))
+    assert "also alike, at another place" in page_of(found)
+
+
+def test_the_page_tells_of_one_place_and_one_tempo(found):
+    """Those of the match, whatever tempo a passage or the correlation alone would have."""
+    page, alignment = page_of(found), found.pictures.alignment
+
+    assert found.passages
+    for moment in found.moments:
+        assert abs(moment.reference - alignment.place(np.array(moment.query))) <= BESIDE_SECONDS
+    assert [] == re.findall(r"\d times</td>|\d times its tempo", page)  # it is danced at the dance's own
+    assert "as in the matching stretch." in page
+
+
+def test_a_tempo_is_told_as_that_of_the_match_alone(known, folder):
+    found = evidence_of(known, folder / "changed.npz")
+
+    assert {f"{found.match.tempo:.2f}"} == set(re.findall(r"(\d\.\d+) times its tempo", page_of(found)))
+
+
+def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folder, monkeypatch):
+    """The moments shown lie where the headline says, even if words and timing agree better elsewhere."""
+    chosen = report._found
+
+    def shifted(*arguments):
+        match, others = chosen(*arguments)
+        span = match.query.end - 3
+        return replace(match, query=Span(0.0, span), reference=Span(3.0, 3.0 + span), tempo=1.0), others
+
+    monkeypatch.setattr(report, "_found", shifted)
+    found = evidence_of(known, folder / "clip.npz")
+    page = page_of(found)
+
+    assert () == found.passages
+    assert 0.0 == found.covered
+    assert all(abs(one.reference.start - one.query.start) < 1 for one in found.also_alike)
+    assert np.allclose(3, [one.reference - one.query for one in found.moments], atol=BESIDE_SECONDS)
+    assert 6 == len(found.moments)
+    assert "evenly spaced over the matching stretch" in page
+    assert "also alike, at another place" in page
+    assert "Not clearly. The limbs of both" in page
+    assert any("No passage along the matching stretch" in sentence for sentence in cautions(found))
+
+
+def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):
+    """Two dancers side by side, each with a dance of her own: the report is about one of them."""
+    formats.write(tmp_path / "two.npz", [dance(3, dancer=4), dance(5, dancer=4)])
+    for dance_id, dancer in (("dance3", 1), ("dance5", 2)):
+        found = evidence_of(known, tmp_path / "two.npz", dance_id)
+
+        assert ("match", dancer) == (found.match.verdict, found.match.dancer)
+        assert [] == found.rivals
+        assert {dancer} == {one.dancer for one in found.others}
+        assert not any("another dance of the catalogue" in sentence for sentence in cautions(found))
+
+
+def test_the_only_dance_of_a_catalogue_is_not_called_rare(folder, tmp_path):
+    run_main("add", tmp_path / "one.db", folder / "known" / "dance3.npz", "--jobs", 1)
+    with open_catalogue(tmp_path / "one.db", create=False) as catalogue:
+        page = page_of(evidence_of(catalogue, folder / "clip.npz"))
+
+    assert 2 == page.count("There is no other dance in the catalogue to compare it with.")
+    assert "of 0 " not in page
+    assert "the 0 " not in page
+    assert "other 0 " not in page
 
 
 def test_limbs_that_are_not_seen_have_no_say(known, folder):
@@ -561,7 +630,11 @@ def test_what_cannot_be_done_is_one_sentence(db, folder, tmp_path):
 
         assert (1, "") == (answer.code, answer.out)
         assert complaint in answer.complaint
-    assert 2 == run_main("report", db, folder / "clip.npz", "--max-evalue", "nan").code
+    for limit in ("nan", 6):
+        answer = run_main("report", db, folder / "clip.npz", "--max-evalue", limit)
+
+        assert 2 == answer.code
+        assert "must be a number from 0 to 1" in answer.err
 
 
 def test_an_empty_catalogue_is_one_sentence(folder, tmp_path):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import dance, shipped, write_dance
+from dance_samples import dance, shipped, standing, write_dance
 from dancematch import formats
 from dancematch.index import explain as explain_module
 from dancematch.index.engine import Query
 from dancematch.index.explain import SAID, explain
 from dancematch.index.settings import DEFAULT, SETTINGS
 from dancematch.index.weights import write_weights
-from dancematch.motion import change_tempo, mirror
+from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.types import Motion
 
@@ -73,12 +73,19 @@ def candidates(answer) -> list[dict]:
     ],
 )
 def test_a_search_may_be_about_some_dances_only(db, folder, options, expected):
-    answer = run_main(
-        "search", db, folder / "again.npz", "--json", "--limit", 20, "--max-evalue", "1e9", *options
-    )
+    answer = run_main("search", db, folder / "again.npz", "--json", "--limit", 20, *options)
 
     assert expected == {one["dance_id"] for one in candidates(answer)}
-    assert (0 if expected else 3) == answer.code
+    assert (0 if "dance3" in expected else 3) == answer.code
+
+
+@pytest.mark.parametrize("limit", ["6", "-1", "nan", "inf"])
+def test_a_limit_that_would_accept_everything_is_wrong_usage(db, tmp_path, limit):
+    """Said before the clip is looked at."""
+    answer = run_main("search", db, tmp_path / "gone.mp4", "--max-evalue", limit)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "'--max-evalue': the largest E-value of a match must be a number from 0 to 1" in answer.err
 
 
 def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):
@@ -111,7 +118,7 @@ def test_weights_come_from_a_preset_or_a_file(db, folder, tmp_path):
     ]:  # fmt: skip
         answer = run_main("search", db, folder / "again.npz", "--json", "--explain", "--weights", given)
         first = candidates(answer)[0]
-        metrics = answer.objects[0]["explanation"]["metrics"]
+        metrics = answer.objects[0]["dancers"][0]["explanation"]["metrics"]
 
         assert dict(expected) == {name: one["weight"] for name, one in metrics.items() if one["weight"]}
         made = sum(one["weight"] * one["overall"] for one in metrics.values())
@@ -145,15 +152,53 @@ def test_an_explanation_is_readable(db, folder):
         "The passages",
         "does not repeat itself",
         "times more likely if the clip shows this dance",
-        "Both move at the same moments",
+        "At the same moments both move alike by",
+        "The words of both are alike by",
     ):
         assert said in answer.out
+
+
+def test_each_dancer_is_explained_match_or_not(db, tmp_path):
+    """What words and synchrony said of the best candidate, and why that is not enough where it is not."""
+    clip = tmp_path / "two.npz"
+    formats.write(clip, [dance(3, dancer=4), dance(77)])
+    told = run_main("search", db, clip, "--explain").out
+    first, second = told.split("Dancer 2, ")
+    (answer,) = run_main("search", db, clip, "--explain", "--json").objects
+
+    assert ["match", "no match"] == [one["verdict"] for one in answer["dancers"]]
+    assert all({"metrics", "words", "synchrony"} <= one["explanation"].keys() for one in answer["dancers"])
+    for said in (first, second):
+        assert "At the same moments both move alike by" in said
+        assert "The words that say most for it" in said
+    assert "This is not enough" not in first
+    assert "This is not enough: its E-value, " in second
+    assert "a possible match has less than 1, a match 0.01 at most." in second
+
+
+def test_too_little_seen_is_named_as_the_reason(db, tmp_path):
+    formats.write(tmp_path / "short.npz", [excerpt(dance(3, dancer=4), 2.0, 3.8)])
+    answer = run_main("search", db, tmp_path / "short.npz", "--explain")
+
+    assert 3 == answer.code
+    assert "The dancer is seen for 1.8 s; words and synchrony count from 2 s on." in answer.out
+
+
+def test_json_is_one_object_also_of_a_clip_that_shows_nobody(db, tmp_path):
+    """With the error that the terminal is told, and its exit code."""
+    formats.write(tmp_path / "photo.npz", [standing(120)])
+    for clip in (tmp_path / "photo.npz", tmp_path / "gone.mp4"):
+        answer = run_main("search", db, clip, "--json")
+        (told,) = answer.objects
+
+        assert (1, clip.name, None) == (answer.code, told["clip"], told["verdict"])
+        assert told["error"] == answer.complaint
 
 
 def test_a_repeated_move_is_one_passage_with_several_places(db, folder):
     """The dance has the clip five times over: so do the passages, and the period is whole rounds."""
     answer = run_main("search", db, folder / "part.npz", "--json", "--explain")
-    explanation = answer.objects[0]["explanation"]
+    explanation = answer.objects[0]["dancers"][0]["explanation"]
     best = explanation["passages"][0]
     seconds = dance(20, eight_counts=1).seconds
 

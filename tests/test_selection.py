@@ -79,6 +79,16 @@ def test_what_is_no_dancer_is_named_with_the_reason(ignored, reason):
     assert (ignored.times[0], ignored.times[-1]) == (chosen.ignored[0].span.start, chosen.ignored[0].span.end)
 
 
+def test_a_single_frame_is_too_short_to_tell_whether_anybody_moves():
+    """As a video and as a motion file, however short the whole clip is."""
+    frame = Motion(dance(1).joints[:1], 25.0, BODY15)
+    _, ignored = select_motions([frame])
+
+    assert ["0.0 s, too short"] == reasons(track(frame, clip_seconds=0.04))
+    assert ["0.0 s, too short"] == [one.reason for one in ignored]
+    assert "does not move" == fault_of(standing(120), 2.0)
+
+
 def test_a_dancer_shown_small_before_a_cut_is_not_in_the_background():
     """A long shot first, then a close-up: both are the foreground of their own picture."""
     shots = track(dance(2), seconds=5, size=0.1), track(dance(1), start=5.5, size=0.4)

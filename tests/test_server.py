@@ -373,6 +373,9 @@ def test_errors_name_no_path_of_the_server(client, folder):
         ("GET", "/dances?limit=0", (422, "input")),
         ("GET", "/dances?text=%00", (422, "input")),
         ("POST", "/search", (422, "input")),  # no body
+        ("POST", "/search?max_evalue=6", (422, "input")),
+        ("POST", "/search?label=nosuch", (422, "input")),
+        ("POST", "/search?bank=nosuch", (422, "input")),
         ("POST", "/dances", (405, "method_not_allowed")),
         ("GET", "/nowhere", (404, "not_found")),
         ("PUT", "/dances/" + 201 * "x", (422, "input")),
@@ -390,6 +393,12 @@ def test_errors_have_one_shape(client, method, place, expected):
         ("GET", "/jobs/ABC", "job_id: an id was expected, 32 characters of 0-9 and a-f"),
         ("GET", "/dances?text=%00", "text: text without control characters was expected"),
         ("POST", "/search", "the file is empty; a video, a motion file or words were expected"),
+        ("POST", "/search?max_evalue=6", "max_evalue: Input should be less than or equal to 1"),
+        (
+            "POST",
+            "/search?label=nosuch",
+            "no dance in the catalogue has the label 'nosuch'; 'dancematch stats'",
+        ),
         ("GET", "/dances/dance-1/motion?dancer=99", "'dance-1' has no dancer 99; there is 1"),
     ],
 )

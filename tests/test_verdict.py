@@ -71,9 +71,17 @@ def test_verdicts_follow_from_the_evalue(evalue, verdict):
 
 
 def test_the_limit_of_a_match_can_be_moved():
-    """Stricter makes a match a possible one; laxer than possible makes both limits one."""
+    """Stricter makes a match a possible one; as lax as can be, every possible one a match, and no other."""
     assert "possible match" == verdict_of(0.05, max_evalue=0.01)
-    assert "match" == verdict_of(5.0, max_evalue=10.0)
+    assert ("match", "no match") == (verdict_of(0.99, max_evalue=1.0), verdict_of(1.0, max_evalue=1.0))
+
+
+@pytest.mark.parametrize("limit", [6.0, 1.01, -0.1, float("nan"), float("inf")])
+def test_a_limit_that_would_accept_everything_is_refused(limit):
+    clip = read_motions([dance(0, 2, 4)], shipped(), "the clip")
+
+    with pytest.raises(InputError, match="must be a number from 0 to 1, got"):
+        search_dancers(engine(0).search, clip, max_evalue=limit)
 
 
 @given(st.floats(0, 30), st.floats(0, 30))
@@ -106,9 +114,20 @@ def test_ratios_stay_within_what_the_data_support():
 
 def test_less_than_two_seconds_are_never_a_match():
     """The dance itself, but hardly seen: too little to say anything."""
-    found = engine(0, 1).search(queries(excerpt(dance(0, 1, 4), 3.0, 4.8)), limit=1)
+    short = excerpt(dance(0, 1, 4), 3.0, 4.8)
+    found = engine(0, 1).search(queries(short), limit=1)
+    clip = read_motions([short], shipped(), "the clip")
 
     assert "no match" == found[0].verdict
+    for known in (engine(0), engine(0, 1)):
+        assert "no match" == search_dancers(known.search, clip, max_evalue=POSSIBLE_EVALUE).verdict
+
+
+@pytest.mark.parametrize("basis", ["both", "words", "synchrony"])
+def test_where_nothing_is_seen_the_ratio_speaks_for_no_dance(basis):
+    nothing = {name: np.zeros(1) for name in ("synchrony", "histogram", "order", "tempo")}
+
+    assert shipped_calibration(basis).log_ratios(nothing)[0] <= 0
 
 
 @pytest.mark.parametrize("known", [1, 3, 12])

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dancematch.index.verdict import shipped_calibration
 from dancematch.pipeline.wording import (
+    accident_cell,
     accident_sentence,
     basis_sentence,
     is_bounded,
@@ -57,13 +60,25 @@ def test_a_verdict_is_said_as_a_dance_teacher_would(changes, expected):
         (None, ""),
         (6e-7, "1 search in 2 million gives this by accident."),
         (0.025, "1 search in 40 gives this by accident."),
-        (0.6, "1 search in 2 gives this by accident."),
-        (1.0, "About every search gives one as near by accident."),
+        (0.5, "1 search in 2 gives this by accident."),
+        (0.7, "7 of 10 such searches give one as near by accident."),
+        (0.999, "9 of 10 such searches give one as near by accident."),
+        (1.0, "Every search gives about 1 as near by accident."),
         (1400.0, "Every search gives about 1,000 as near by accident."),
     ],
 )
 def test_an_evalue_is_said_in_searches(evalue, expected):
     assert expected == accident_sentence(evalue)
+
+
+@given(st.floats(1e-6, 0.999999), st.floats(1.0, 1e6))
+def test_what_may_be_a_match_never_reads_like_what_every_search_gives(possible, usual):
+    """In the sentence as in the table."""
+    assert accident_sentence(possible) != accident_sentence(usual)
+    assert accident_cell(possible) != accident_cell(usual)
+    assert "very search" not in accident_sentence(possible)
+    assert "per search" not in accident_cell(possible)
+    assert accident_cell(usual).endswith(" per search")
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,14 @@ class Store(Database):
             some = sa.select(dances.c.key).where(*chosen(label, bank)).limit(1)
             return connection.execute(some).first() is not None
 
+    def require_any(self, label: str | None, bank: str | None) -> None:
+        """Refuse a label, or a bank, that no dance has; None is not asked about."""
+        for what, name in (("label", label), ("bank", bank)):
+            if name is not None and not self.has_any(**{what: name}):
+                raise InputError(
+                    f"no dance in {self.where} has the {what} {name!r}; 'dancematch stats' names all"
+                )
+
     def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
         """Keep a dance of one dancer or more; its name and its content must be new."""
         self.add_many([(dance, recorded)])

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.cli.output import (
+    emit_json,
+    emit_table,
+    json_option,
+    max_evalue_option,
+    require_free,
+    say,
+    share_bar,
+)
 from dancematch.evaluation.audit import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
-from dancematch.index.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.evaluation.audit import Audit, Suggestion
@@ -34,10 +41,7 @@ _ALIKE = 3  # pairs of dances that are named
     "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ACCEPTS,
     show_default=True, help="Share of unknown dances that may be taken for a known one.",
 )  # fmt: skip
-@click.option(
-    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="The limit in use: a match has at most this E-value.",
-)  # fmt: skip
+@max_evalue_option("The limit in use: a match has at most this E-value.")
 @click.option("--by-label", is_flag=True, help="Dances of one label are recordings of one dance.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -72,8 +76,8 @@ def audit_command(
 
     if not math.isfinite(seconds):
         raise click.UsageError(f"--seconds must be a number, got {seconds}")
-    if math.isnan(max_evalue) or math.isnan(false_accepts):
-        raise click.UsageError("--max-evalue and --false-accepts must be numbers, got nan")
+    if math.isnan(false_accepts):
+        raise click.UsageError("--false-accepts must be a number, got nan")
     if plot is not None:
         require_free(plot, force)
         require_drawable(plot)

@@ -10,21 +10,11 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.catalogue.store import Dance
-    from dancematch.pipeline.catalogue import Catalogue
 
 label_option = click.option("--label", help="Only dances with this label.")
 bank_option = click.option("--bank", help="Only dances of this collection.")
 
 _NAMED = 20  # dances that are named before they are removed; more are only counted
-
-
-def require_known(known: "Catalogue", label: str | None, bank: str | None) -> None:
-    """Say before the work that nothing can be found by a name that no dance has."""
-    for what, name in (("label", label), ("bank", bank)):
-        if name is not None and not known.has_any(**{what: name}):
-            raise InputError(
-                f"no dance in {known.where} has the {what} {name!r}; 'dancematch stats' names all"
-            )
 
 
 @click.command("list")
@@ -48,7 +38,7 @@ def list_command(
     from dancematch.pipeline.catalogue import open_catalogue
 
     with open_catalogue(catalogue, model=model, create=False) as known:
-        require_known(known, label, bank)
+        known.require_any(label, bank)
         dances = known.dances(label=label, bank=bank)
     if as_json:
         for dance in dances:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.dances import bank_option, label_option, require_known
+from dancematch.cli.dances import bank_option, label_option
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.index.verdict import MAX_EVALUE
 
@@ -55,7 +55,7 @@ def dedup_command(
 
     began = time.monotonic()
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
-        require_known(known, label, bank)
+        known.require_any(label, bank)
         asked = len(known.dances(label=label, bank=bank))
         groups = find_duplicates(
             known, max_evalue=max_evalue, min_score=min_score, label=label, bank=bank, on_progress=tell

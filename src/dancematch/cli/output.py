@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from dancematch.cli import logs
 from dancematch.errors import InputError
+from dancematch.index.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.types import IgnoredTrack
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,21 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+
+
+def max_evalue_option(meaning: str) -> Callable[[Any], Any]:
+    """The option `--max-evalue`, which is refused before the work if it is no limit."""
+    return click.option(
+        "--max-evalue", type=float, default=MAX_EVALUE, show_default=True, callback=_checked_limit,
+        metavar="0..1", help=meaning,
+    )  # fmt: skip
+
+
+def _checked_limit(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    try:
+        return require_max_evalue(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def emit_json(value: Any) -> None:

@@ -1,15 +1,13 @@
 """dancematch report: the evidence for a match, to hand on."""
 
-import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from dancematch.cli.output import emit_json, json_option, require_free, say, share_bar
+from dancematch.cli.output import emit_json, json_option, max_evalue_option, require_free, say, share_bar
 from dancematch.errors import InputError
-from dancematch.index.verdict import MAX_EVALUE
 
 NO_MATCH = 3
 _SUFFIXES = (".html", ".htm")
@@ -23,10 +21,7 @@ _SUFFIXES = (".html", ".htm")
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="The page to write (default: report.html; none with --json).",
 )  # fmt: skip
-@click.option(
-    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="A match has at most this E-value: dances that one search gives by accident.",
-)  # fmt: skip
+@max_evalue_option("A match has at most this E-value: dances that one search gives by accident.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--model", help="A shipped model's name or a model's folder.")
 @json_option
@@ -58,8 +53,6 @@ def report_command(
     from dancematch.pipeline.report_page import write_report
     from dancematch.pipeline.report_text import headline
 
-    if not math.isfinite(max_evalue):
-        raise click.UsageError(f"--max-evalue must be a finite number, got {max_evalue}")
     target = output if output is not None or as_json else Path("report.html")
     if target is not None:
         _require_writable(target, force)

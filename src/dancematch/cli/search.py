@@ -1,43 +1,37 @@
 """dancematch search: which dance is this?"""
 
-import math
+import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.dances import require_known
+from dancematch.cli.explanation import print_explanation
 from dancematch.cli.output import (
     emit_json,
     emit_table,
     ignored_line,
     json_option,
+    max_evalue_option,
     require_free,
     say,
     share_bar,
 )
+from dancematch.errors import DanceMatchError
 from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE
-from dancematch.pipeline.wording import (
-    accident_cell,
-    basis_sentence,
-    describe_span,
-    ratio_words,
-    verdict_sentence,
-)
+from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
 
 if TYPE_CHECKING:
     from dancematch.index.engine import Engine
     from dancematch.index.explain import Evidence, Explanation
-    from dancematch.index.periodicity import Period
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
     from dancematch.pipeline.readings import ClipReading
-    from dancematch.types import Match, Passage, Span
+    from dancematch.types import Match
 
 NO_MATCH = 3
 NEAREST = 3  # dances that are named when none is a match
@@ -47,10 +41,9 @@ NEAREST = 3  # dances that are named when none is a match
 @click.argument("catalogue")
 @click.argument("clip", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
-@click.option(
-    "--max-evalue", type=click.FloatRange(0), default=MAX_EVALUE, show_default=True,
-    help="A dance that a search gives by accident more often than this is no match, only a possible one.",
-)  # fmt: skip
+@max_evalue_option(
+    "A dance that a search gives by accident more often than this is no match, only a possible one."
+)
 @click.option("--label", help="Only dances with this label.")
 @click.option("--bank", help="Only dances of this collection.")
 @click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
@@ -63,7 +56,9 @@ NEAREST = 3  # dances that are named when none is a match
     "--shortlist", type=click.Choice(["capped", "paper", "all"]),
     help="Dances to look at closely: the likeliest 200, half of them, or all of them (slow).",
 )  # fmt: skip
-@click.option("--explain", is_flag=True, help="Say why the first match is one.")
+@click.option(
+    "--explain", is_flag=True, help="Say, of each dancer, why the likeliest dance is a match or is none."
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False),
     help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
@@ -101,6 +96,9 @@ def search_command(
     possible one and with 3 if none is; a label or bank that no dance has is an error. A file of
     words is what 'dancematch fingerprint' writes.
 
+    With --json, one object; of a clip that cannot be read or shows nobody it has the verdict null
+    and the error, which goes to stderr too, with exit code 1.
+
     \b
     Example:
       dancematch search dances.db phone.mp4
@@ -111,38 +109,43 @@ def search_command(
     from dancematch.pipeline.answer import search_dancers
     from dancematch.pipeline.catalogue import open_catalogue
 
-    if math.isnan(max_evalue):
-        raise click.UsageError("--max-evalue must be a number, got nan")
     if shards is not None and cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
     settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        require_known(known, label, bank)
-        read = _read(clip, known, tell)
+        known.require_any(label, bank)
+        read = _read(clip, known, tell, as_json)
         with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
             answer = search_dancers(
                 search, read, limit=limit, max_evalue=max_evalue, only=only, settings=settings
             )
             first = answer.matches[0] if answer.matches else None
-            wanted = first is not None and (explain or plot is not None)
-            engine = engine_of(first.dance_id) if first is not None and wanted else None
-        why, evidence = _explained(engine, read, first, settings) if engine and first else (None, None)
-    _tell(answer, why if explain else None, clip, as_json)
+            wanted = [one.candidates[0] for one in answer.dancers if one.candidates] if explain else []
+            if plot is not None and first is not None and first not in wanted:
+                wanted.append(first)
+            reasons = {_key(one): _explain(engine_of(one.dance_id), read, one, settings) for one in wanted}
+    told = {key: why for key, (why, _) in reasons.items()} if explain else {}
+    _tell(answer, told, clip, max_evalue, as_json)
     if answer.verdict == "no match":
         if not answer.candidates:
             _tell_of_nothing(clip, catalogue, only)
         sys.exit(NO_MATCH)
-    if plot is not None and evidence is not None and first is not None:
-        _draw(plot, first, evidence, clip.name, force)
+    if plot is not None and first is not None:
+        _draw(plot, first, reasons[_key(first)][1], clip.name, force)
 
 
-def _read(clip: Path, known: "Catalogue", tell: "Progress") -> "ClipReading":
-    """The dancers of the clip."""
+def _read(clip: Path, known: "Catalogue", tell: "Progress", as_json: bool) -> "ClipReading":
+    """The dancers of the clip; an error is told as the object of this clip too, if it is JSON."""
     from dancematch.pipeline.readings import holds_words
 
-    read = known.read_clip(clip, tell)
+    try:
+        read = known.read_clip(clip, tell)
+    except DanceMatchError as error:
+        if as_json:
+            emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
+        raise
     if holds_words(clip):
         say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
     return read
@@ -163,7 +166,11 @@ def _searcher(
         yield spread.search_queries, spread.engine_of
 
 
-def _explained(
+def _key(match: "Match") -> tuple[int, str]:
+    return match.dancer, match.dance_id
+
+
+def _explain(
     engine: "Engine", read: "ClipReading", match: "Match", settings: Settings
 ) -> "tuple[Explanation, Evidence]":
     from dancematch.index.explain import explain
@@ -197,22 +204,35 @@ def _require_drawable(path: Path, force: bool) -> None:
     require_drawable(path)
 
 
-def _tell(answer: "Answer", why: "Explanation | None", clip: Path, as_json: bool) -> None:
-    """One object, or one section per dancer: the verdict in a sentence, then the likeliest dances."""
+def _tell(
+    answer: "Answer",
+    reasons: "Mapping[tuple[int, str], Explanation]",
+    clip: Path,
+    max_evalue: float,
+    as_json: bool,
+) -> None:
+    """One object, or one section per dancer: the verdict in a sentence, the likeliest dances, the reasons."""
     if as_json:
-        import dataclasses
-
-        described = {"clip": clip.name, **answer.described()}
-        emit_json(described | ({"explanation": dataclasses.asdict(why)} if why is not None else {}))
+        emit_json({"clip": clip.name, **_describe(answer, reasons)})
         return
     for one in answer.dancers:
         if len(answer.dancers) > 1:
-            click.echo(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
+            apart = "\n" if reasons and one is not answer.dancers[0] else ""
+            click.echo(f"{apart}Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
         _print_dancer(one)
-    if why is not None:
-        print_explanation(answer.matches[0], why)
-        for ignored in answer.ignored:
-            click.echo(ignored_line(ignored))
+        if one.candidates and reasons:
+            print_explanation(one, reasons[_key(one.candidates[0])], max_evalue)
+    for ignored in answer.ignored if reasons else ():
+        click.echo(ignored_line(ignored))
+
+
+def _describe(answer: "Answer", reasons: "Mapping[tuple[int, str], Explanation]") -> dict[str, Any]:
+    """The answer as JSON has it, with the reasons of each dancer's best candidate."""
+    described = answer.described()
+    for one, told in zip(answer.dancers, described["dancers"], strict=True):
+        if one.candidates and reasons:
+            told["explanation"] = dataclasses.asdict(reasons[_key(one.candidates[0])])
+    return described
 
 
 def _print_dancer(one: "DancerAnswer") -> None:
@@ -256,70 +276,3 @@ def _body(match: "Match") -> str:
     """How much each region of the body agrees; one that the clip does not show is left out."""
     regions = [name for name in ("arms", "torso", "legs") if name in match.parts]
     return ", ".join(f"{name} {match.parts[name]:.2f}" for name in regions)
-
-
-def print_explanation(match: "Match", why: "Explanation") -> None:
-    """Show why a match is one, as tables."""
-    click.echo("\n" + _explain_evidence(match))
-    click.echo(f"\nWhy {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
-    _print_metrics(why)
-    click.echo("\nThe words that say most for it; in brackets, how often the dance has the very same word")
-    emit_table(
-        ["body part", "word", "share", "in the clip", "in the dance"],
-        [
-            [
-                said.channel.replace("_", " "),
-                f"{said.word} ({100 * said.same:.0f} %)",
-                f"{100 * said.share:.1f} %",
-                _when(said.query),
-                _when(said.reference),
-            ]
-            for said in why.words
-        ],
-    )
-    click.echo("\nThe passages that match, best first")
-    emit_table(
-        ["in the clip", "in the dance", "tempo", "and again in the dance"],
-        [_passage_row(group) for group in why.passages],
-    )
-    click.echo("\n" + _period_line(match.dance_id, why.period))
-    click.echo(_period_line("the clip", why.query_period))
-
-
-def _explain_evidence(match: "Match") -> str:
-    """How strong the evidence is, and how far both move at the same moments."""
-    said = [] if match.log_ratio is None else [ratio_words(match.log_ratio)]
-    if not basis_sentence(match):
-        agree, seconds = match.parts["synchrony"], match.parts["synchrony_seconds"]
-        said.append(f"Both move at the same moments: they agree by {agree:.2f} of 1 over {seconds:.0f} s.")
-    return " ".join(said)
-
-
-def _print_metrics(why: "Explanation") -> None:
-    names = list(why.metrics)
-    channels = dict.fromkeys(channel for one in why.metrics.values() for channel in one.by_channel)
-    weights = [f"{one.weight:.2f}" if one.weight else "" for one in why.metrics.values()]
-    overall = ["" if one.overall is None else f"{one.overall:.2f}" for one in why.metrics.values()]
-    rows = [["weight", *weights], ["all together", *overall]]
-    for channel in channels:
-        values = [one.by_channel.get(channel) for one in why.metrics.values()]
-        shown = ["" if value is None else f"{value:.2f}" for value in values]
-        rows.append([channel.replace("_", " "), *shown])
-    emit_table(["", *names], rows)
-
-
-def _when(spans: "tuple[Span, ...]", most: int = 3) -> str:
-    named = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in spans[:most])
-    return f"{named} s" + (f" and {len(spans) - most} more" if len(spans) > most else "")
-
-
-def _passage_row(group: "tuple[Passage, ...]") -> list[str]:
-    first, *again = group
-    repeated = _when(tuple(passage.reference for passage in again)) if again else ""
-    return [_when((first.query,)), _when((first.reference,)), f"x{first.tempo:.2f}", repeated]
-
-
-def _period_line(what: str, period: "Period | None") -> str:
-    if period is None:
-        return f"{what} does not repeat itself"
-    return f"{what} repeats itself every {period.seconds:.1f} s (strength {period.strength:.2f} of 1)"

@@ -22,7 +22,7 @@ from dancematch.evaluation.accepts import AcceptCurve, accept_curve, false_accep
 from dancematch.evaluation.bootstrap import Interval, bootstrap_interval, mean_interval
 from dancematch.evaluation.segments import ENOUGH, temporal_iou
 from dancematch.index.settings import Only
-from dancematch.index.verdict import evalue_of, shipped_calibration, verdict_of
+from dancematch.index.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import excerpt, mirror, perturb
 from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
@@ -208,12 +208,13 @@ class Audit:
             return Suggestion(wanted, None, None, needed, None)
         unknown = self._unknown
         doubts = np.array([one.unknown_evalue for one in unknown])
-        limit = rounded_down(limit_at(doubts, wanted))
+        limit = min(rounded_down(limit_at(doubts, wanted)), POSSIBLE_EVALUE)  # no search takes a wider one
         # Below the E-value of the largest ratio nothing is accepted: dances are there under two names.
         if limit < evalue_of(shipped_calibration().most, self.dances):
             return Suggestion(wanted, None, None, needed, None)
         interval = bootstrap_interval(
-            lambda places: limit_at(doubts[places], wanted), [one.dance_id for one in unknown]
+            lambda places: min(limit_at(doubts[places], wanted), POSSIBLE_EVALUE),
+            [one.dance_id for one in unknown],
         )
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
         return Suggestion(wanted, limit, interval, needed, true_accepts(known, right, limit))

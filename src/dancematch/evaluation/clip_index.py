@@ -2,7 +2,7 @@
 
 Columns of the index, one row per clip:
 
-    file         path of a video or motion file, relative to the folder
+    file         path of a video or motion file within the folder, relative to it
     kind         dance (two or more recordings), single (a dance with one recording) or no-dance
     group        name of the dance; needed for the kind dance
     performer    name of the performer; needed for the kind dance
@@ -18,6 +18,7 @@ last part of `reference` and `user`, or `teacher` and `student`, are of one grou
 """
 
 import csv
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,17 @@ def read_index(folder: str | Path) -> list[IndexedClip]:
     index = Path(folder) / INDEX
     if not index.is_file():
         raise InputError(f"there is no {index}; a folder of clips with an {INDEX} was expected")
+    try:
+        rows = _read_rows(index)
+    except UnicodeDecodeError:
+        raise InputError(f"{index} is not UTF-8 text; save it as CSV in UTF-8") from None
+    clips = [_read_row(Path(folder), where, row) for where, row in rows]
+    _require_consistent(index, clips)
+    return clips
+
+
+def _read_rows(index: Path) -> list[tuple[str, dict[str, str | None]]]:
+    """Each row, and where it stands."""
     with index.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
@@ -72,10 +84,7 @@ def read_index(folder: str | Path) -> list[IndexedClip]:
             raise InputError(
                 f"{index} lacks the column(s) {', '.join(missing)}; expected {', '.join(COLUMNS)}"
             )
-        rows = [(f"{index}, line {reader.line_num}", row) for row in reader]
-    clips = [_read_row(Path(folder), where, row) for where, row in rows]
-    _require_consistent(index, clips)
-    return clips
+        return [(f"{index}, line {reader.line_num}", row) for row in reader]
 
 
 def _read_row(folder: Path, where: str, row: Mapping[str, str | None]) -> IndexedClip:
@@ -83,6 +92,8 @@ def _read_row(folder: Path, where: str, row: Mapping[str, str | None]) -> Indexe
     file, kind, group = values["file"], values["kind"], values["group"]
     if kind not in get_args(Kind):
         raise InputError(f"{where}: kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+    if Path(file).is_absolute() or ".." in Path(file).parts:
+        raise InputError(f"{where}: file must be a path within {folder}, got {file!r}")
     if not file or not (folder / file).exists():
         raise InputError(f"{where}: there is no file {file!r} in {folder}")
     if kind == "dance" and not (group and values["performer"]):
@@ -100,9 +111,12 @@ def _read_row(folder: Path, where: str, row: Mapping[str, str | None]) -> Indexe
 
 def _read_lag(where: str, text: str) -> float | None:
     try:
-        return float(text) if text else None
+        lag = float(text) if text else None
     except ValueError:
-        raise InputError(f"{where}: lag_s must be seconds or empty, got {text!r}") from None
+        lag = math.nan
+    if lag is not None and not math.isfinite(lag):
+        raise InputError(f"{where}: lag_s must be seconds or empty, got {text!r}")
+    return lag
 
 
 def _performance_of(performer: str) -> str:

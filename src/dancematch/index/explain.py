@@ -5,7 +5,7 @@ same worth of words.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ from dancematch.index.synchrony import SynchronyPeak, synchrony_peak
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
 SAID = 12  # words that an explanation names
+BESIDE_SECONDS = 1.0  # by which a pair of words may lie beside the line of the match and still be of it
 
 IntArray = NDArray[np.int64]
 
@@ -90,6 +91,31 @@ class Evidence:
         """The stretches that match, best first."""
         return align(self.matrix, limit=PASSAGES)
 
+    @cached_property
+    def on_the_line(self) -> list[Segment]:
+        """The stretches that match along the line, as far as they lie on it, best first.
+
+        The match is claimed for its line alone: a stretch may match elsewhere as well, above all where the
+        dance repeats itself.
+        """
+        return [replace(one, path=one.path[near]) for one, near in self._near_the_line if near.mean() >= 0.5]
+
+    @cached_property
+    def elsewhere(self) -> list[Segment]:
+        """The stretches that match at another place than the line, best first."""
+        return [one for one, near in self._near_the_line if near.mean() < 0.5]
+
+    @cached_property
+    def _near_the_line(self) -> list[tuple[Segment, NDArray[np.bool_]]]:
+        (offset, tempo), step = self.line, self.reference.seconds_per_word
+        beside = [step * np.abs(one.path[:, 1] - offset - tempo * one.path[:, 0]) for one in self.segments]
+        return [(one, apart <= BESIDE_SECONDS) for one, apart in zip(self.segments, beside, strict=True)]
+
+    def place(self, seconds: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The seconds of the reference that go with those of the clip on the line."""
+        (offset, tempo), step = self.line, self.reference.seconds_per_word
+        return np.asarray(self.reference.start + step * offset + tempo * (seconds - self.query.start))
+
     @property
     def straight(self) -> IntArray:
         """The pairs of words on the line at an even tempo: [k, 2]."""
@@ -101,8 +127,8 @@ class Evidence:
 
     @property
     def path(self) -> IntArray:
-        """The pairs of words that match best in order: of the best passage or, without one, of the line."""
-        return self.segments[0].path if self.segments else self.straight
+        """The pairs of words of the best passage on the line or, without one, of the line itself."""
+        return self.on_the_line[0].path if self.on_the_line else self.straight
 
     def agreement(self, pairs: IntArray) -> FloatArray:
         """How alike the words of pairs are: [pairs, channels], 1 the same, 0 the usual, NaN not shown."""

@@ -72,8 +72,9 @@ class Scored:
     def evidence(self) -> Evidence:
         """What the likelihood ratio is computed from."""
         parts, synchrony = self.judged.parts, self.synchrony
-        strengths = np.where(synchrony.overlaps >= LEAST_SECONDS, synchrony.strengths, 0)
-        relative = self.null.relative(parts["histogram"], parts["order"], strengths)
+        relative = self.null.relative(parts["histogram"], parts["order"], synchrony.strengths)
+        long_enough = synchrony.overlaps >= LEAST_SECONDS
+        relative = {**relative, "synchrony": np.where(long_enough, relative["synchrony"], 0)}
         return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
 
     def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:

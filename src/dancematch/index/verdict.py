@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from dancematch.errors import InputError
 from dancematch.types import FloatArray, Verdict
 
 FORMAT = 1
@@ -68,8 +69,18 @@ def evalue_of(log_ratio: float, dances: int) -> float:
     return float(min(dances, dances * 10.0**-log_ratio))
 
 
+def require_max_evalue(value: float) -> float:
+    """The same limit of a match, unless it is none: above 1 it would accept what every search gives."""
+    if not 0 <= value <= POSSIBLE_EVALUE:  # nan is refused too
+        raise InputError(
+            f"the largest E-value of a match must be a number from 0 to 1, got {value:g}; "
+            "above 1, dances that every search gives by accident would be a match"
+        )
+    return value
+
+
 def verdict_of(evalue: float, max_evalue: float = MAX_EVALUE) -> Verdict:
-    """What to say of a dance with this E-value."""
-    if evalue <= max_evalue:
-        return "match"
-    return "possible match" if evalue < POSSIBLE_EVALUE else "no match"
+    """What to say of a dance with this E-value; at 1 or more it is no match whatever the limit."""
+    if evalue >= POSSIBLE_EVALUE:
+        return "no match"
+    return "match" if evalue <= max_evalue else "possible match"

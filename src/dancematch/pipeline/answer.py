@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE, verdict_of
+from dancematch.index.verdict import MAX_EVALUE, require_max_evalue, verdict_of
 from dancematch.pipeline.extract import describe_ignored
 from dancematch.pipeline.readings import ClipReading
 from dancematch.pipeline.wording import verdict_sentence
@@ -98,8 +98,9 @@ def search_dancers(
 ) -> Answer:
     """Search for every dancer of a clip, as seen and mirrored; each has a verdict of its own.
 
-    `max_evalue` is the decision: a dance with a larger E-value is no match.
+    `max_evalue`, from 0 to 1, is the decision: a match has at most this E-value.
     """
+    require_max_evalue(max_evalue)
     answers = []
     for one in clip.performances:
         found = search(one.queries(), limit=limit, settings=settings, only=only)

@@ -14,7 +14,7 @@ from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.index.settings import ANY, LIMIT, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
@@ -257,10 +257,11 @@ class Catalogue:
         """Which known dance the clip is: one verdict per dancer.
 
         The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
-        for, as seen and mirrored. `max_evalue` is the decision: a dance with a larger E-value is no match.
+        for, as seen and mirrored. A match has at most the E-value `max_evalue`, which lies within 0 to 1.
         """
         from dancematch.pipeline.answer import search_dancers
 
+        require_max_evalue(max_evalue)  # before the long work
         clip = self.read_clip(query, on_progress)
         return search_dancers(
             self.engine().search,
@@ -294,9 +295,9 @@ class Catalogue:
         """What is known, or what of it has this label or is of this bank, by name."""
         return self._store.dances(label=label, bank=bank)
 
-    def has_any(self, *, label: str | None = None, bank: str | None = None) -> bool:
-        """Whether any dance is known or, if they are given, one of that label and bank."""
-        return self._store.has_any(label=label, bank=bank)
+    def require_any(self, label: str | None, bank: str | None) -> None:
+        """Refuse a label, or a bank, that no dance has; None is not asked about."""
+        self._store.require_any(label, bank)
 
     def page(
         self,

@@ -205,10 +205,20 @@ def compare(
     return laid_beside(match, evidence, shown, canonicalise(reference[evidence.track].motion))
 
 
-def laid_beside(match: Match, evidence: Evidence, clip: Motion, reference: Motion) -> Comparison:
-    """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is."""
+def laid_beside(
+    match: Match,
+    evidence: Evidence,
+    clip: Motion,
+    reference: Motion,
+    segments: Sequence[Segment] | None = None,
+) -> Comparison:
+    """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is.
+
+    They are laid along `segments` that do not cross or, if none are given, all that match.
+    """
+    segments = in_order(evidence.segments) if segments is None else segments
     times = reference.start + np.arange(len(reference.joints)) / reference.fps
-    expected = _expected(evidence, times)
+    expected = _expected(evidence, times, segments)
     last = clip.start + (len(clip.joints) - 1) / clip.fps
     within = np.flatnonzero((expected >= clip.start - 1e-6) & (expected <= last + 1e-6))
     frames = np.round((expected[within] - clip.start) * clip.fps).astype(np.int64)
@@ -218,14 +228,14 @@ def laid_beside(match: Match, evidence: Evidence, clip: Motion, reference: Motio
     query = clip.start + frames / clip.fps
     slope, begin = _even_tempo(times[within], query)
     return Comparison(
-        match, 1 / slope, _matched(evidence, query),
+        match, 1 / slope, _matched(evidence, query, segments),
         query, times[within], query - (begin + slope * times[within]),
         np.degrees(np.arccos(cosines)).astype(np.float32),
         _shown(clip)[frames], _shown(reference)[within],
     )  # fmt: skip
 
 
-def _expected(evidence: Evidence, times: Seconds) -> Seconds:
+def _expected(evidence: Evidence, times: Seconds, segments: Sequence[Segment]) -> Seconds:
     """When in the clip each time of the reference is, as the words have it.
 
     The line at an even tempo, and how far the passages that match lie beside it for a while: where
@@ -238,7 +248,7 @@ def _expected(evidence: Evidence, times: Seconds) -> Seconds:
         words = (moments - reference.start) / reference.seconds_per_word - 0.5
         return np.asarray(query.start + ((words - offset) / tempo + 0.5) * query.seconds_per_word)
 
-    parts = [segment.path for segment in in_order(evidence.segments)] or [evidence.straight]
+    parts = [segment.path for segment in segments] or [evidence.straight]
     pairs = np.concatenate(parts)
     own = query.start + (pairs[:, 0] + 0.5) * query.seconds_per_word
     theirs = reference.start + (pairs[:, 1] + 0.5) * reference.seconds_per_word
@@ -248,9 +258,9 @@ def _expected(evidence: Evidence, times: Seconds) -> Seconds:
     return np.asarray(on_the_line(times) + np.interp(times, theirs, steady))
 
 
-def _matched(evidence: Evidence, query: Seconds) -> float:
+def _matched(evidence: Evidence, query: Seconds, segments: Sequence[Segment]) -> float:
     """The share of moments within passages that match, those that do not cross."""
-    spans = [evidence.query.span(*segment.query) for segment in in_order(evidence.segments)]
+    spans = [evidence.query.span(*segment.query) for segment in segments]
     inside = [(query >= span.start) & (query < span.end) for span in spans]
     return float(np.any(inside, axis=0).mean()) if inside else 0.0
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.index.explain import Evidence as Alignment
-from dancematch.index.localise import Segment, repeats
 from dancematch.motion import canonicalise
 from dancematch.pipeline.footage import MarkedStill
 from dancematch.pose.stills import grey_png, stills_at
@@ -152,11 +151,9 @@ def alignment_picture(alignment: Alignment, moments: Sequence[tuple[float, float
 
 
 def _ways(plane: _Plane, alignment: Alignment) -> Iterator[str]:
-    """The passages that match, the best last, so that it lies on top."""
-    groups: list[list[Segment]] = repeats(alignment.segments)
-    for number, group in reversed(list(enumerate(groups))):
-        for place, segment in enumerate(group):
-            yield _line(plane, alignment, segment.path, "passage" if number == 0 and place == 0 else "again")
+    """The passages that match, those along the line last, so that they lie on top."""
+    for kind, segments in (("again", alignment.elsewhere), ("passage", alignment.on_the_line)):
+        yield from (_line(plane, alignment, one.path, kind) for one in segments)
 
 
 def _line(plane: _Plane, alignment: Alignment, pairs: NDArray[np.int64], kind: str) -> str:

@@ -8,7 +8,7 @@ from dancematch.index.cohort import FEWEST
 from dancematch.index.engine import Engine, Query
 from dancematch.index.explain import Evidence as Alignment
 from dancematch.index.holders import holders
-from dancematch.index.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
+from dancematch.index.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.pipeline.readings import Performance
 from dancematch.types import Match, Span, Verdict
 
@@ -75,8 +75,7 @@ def _needed(dances: int, evalue: float) -> float | None:
     """The log likelihood ratio from which on a search of so many dances has at most this E-value."""
     if evalue <= 0:
         return None
-    # An E-value is never above the number of dances: from there on, any ratio is enough.
-    return math.log10(dances / evalue) if evalue < dances else shipped_calibration().least
+    return math.log10(dances / evalue)
 
 
 def commonness_of(engine: Engine, own: Performance, match: Match, alignment: Alignment) -> Commonness:

@@ -20,9 +20,9 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance, KnownTrack
 from dancematch.errors import InputError
 from dancematch.index.engine import Engine
+from dancematch.index.explain import BESIDE_SECONDS, Measured, explain
 from dancematch.index.explain import Evidence as Alignment
-from dancematch.index.explain import Measured, explain
-from dancematch.index.localise import IntArray
+from dancematch.index.localise import IntArray, Segment
 from dancematch.index.settings import Only
 from dancematch.index.synchrony import SynchronyPeak, lag_curve
 from dancematch.index.verdict import MAX_EVALUE
@@ -41,6 +41,7 @@ from dancematch.types import Fingerprint, FloatArray, Match, Passage
 
 MOMENTS = 6  # at which the two are shown side by side
 NEAREST = 5  # other dances that are named
+ALSO_ALIKE = 3  # passages at other places that are named
 # Body parts that a layman knows, by the channels of the same name, and the bones that belong to each.
 LIMBS: Mapping[str, tuple[str, ...]] = {
     **{f"{side}_arm": (f"{side} upper arm", f"{side} forearm") for side in ("left", "right")},
@@ -115,10 +116,11 @@ class Evidence:
     likelihood: Likelihood
     synchrony: SynchronyPeak | None  # None: the verdict rests on words alone
     commonness: Commonness
-    others: tuple[Match, ...]  # the next best dances of the search
+    others: tuple[Match, ...]  # the next best dances for the same dancer
     metrics: Mapping[str, Measured]
     limbs: tuple[Limb, ...]
-    passages: tuple[Passage, ...]  # that agree and do not cross, in order of time
+    passages: tuple[Passage, ...]  # that agree along the line of the match, in order of time
+    also_alike: tuple[Passage, ...]  # the best of those that agree at other places, in order of time
     covered: float  # the share of the clip's matching stretch that they cover
     moments: tuple[Moment, ...]
     catalogue: CatalogueFacts
@@ -221,6 +223,7 @@ def evidence(
         metrics=why.metrics,
         limbs=_limbs(beside, alignment),
         passages=beside.passages,
+        also_alike=_also_alike(alignment),
         covered=sum(overlap(one.query, match.query) for one in beside.passages) / match.query.seconds,
         moments=tuple(_moment(beside.both, place) for place in beside.chosen.tolist()),
         catalogue=CatalogueFacts(name, catalogue.identity, catalogue.generation, dances),
@@ -239,18 +242,19 @@ def _found(
     max_evalue: float,
     where: str,
 ) -> tuple[Match, tuple[Match, ...]]:
-    """The match that the report is about, and the best others."""
+    """The match that the report is about, and the best other dances for the same dancer."""
     search = partial(search_dancers, engine.search, ClipReading(tuple(performances)), max_evalue=max_evalue)
-    nearest = search(limit=NEAREST + 1).candidates
-    found = [match for match in nearest if dance_id in (None, match.dance_id)][:1]
+    nearest = search(limit=NEAREST + 1)
+    found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
         only = Only(among=frozenset({dance_id}))
         found = search(limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")
-    others = [match for match in nearest if match.dance_id != found[0].dance_id]
-    return found[0], tuple(others[:NEAREST])
+    match = found[0]
+    same_dancer = next(one.candidates for one in nearest.dancers if one.dancer == match.dancer)
+    return match, tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]
 
 
 def dancer_of(known: Iterable[KnownTrack], words: Fingerprint) -> int:
@@ -281,25 +285,33 @@ def _beside(catalogue: Catalogue, own: Performance, match: Match, alignment: Ali
     motion = catalogue.dancers(match.dance_id).get(number)
     theirs = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
     ours = mirror(own.motion) if match.mirrored else own.motion
-    both = laid_beside(match, alignment, canonicalise(ours), canonicalise(theirs))
-    segments = in_order(alignment.segments)
-    passages = tuple(
-        Passage(alignment.query.span(*one.query), alignment.reference.span(*one.reference), one.tempo)
-        for one in segments
-    )
-    kept = _kept(both, passages or [Passage(match.query, match.reference, match.tempo or 1.0)])
+    segments = in_order(alignment.on_the_line)
+    both = laid_beside(match, alignment, canonicalise(ours), canonicalise(theirs), segments)
+    passages = tuple(_passage(alignment, one) for one in segments)
+    kept = _kept(both, alignment, passages or [Passage(match.query, match.reference, match.tempo or 1.0)])
     return _Beside(both, number, motion is not None, tuple(one.path for one in segments), passages, kept)
 
 
-def _kept(both: Comparison, passages: Sequence[Passage]) -> NDArray[np.intp]:
-    """The moments of the comparison at which both are in one of the passages."""
+def _passage(alignment: Alignment, segment: Segment) -> Passage:
+    query, reference = alignment.query.span(*segment.query), alignment.reference.span(*segment.reference)
+    return Passage(query, reference, segment.tempo)
+
+
+def _also_alike(alignment: Alignment) -> tuple[Passage, ...]:
+    best = [_passage(alignment, one) for one in alignment.elsewhere[:ALSO_ALIKE]]
+    return tuple(sorted(best, key=lambda one: (one.query.start, one.reference.start)))
+
+
+def _kept(both: Comparison, alignment: Alignment, passages: Sequence[Passage]) -> NDArray[np.intp]:
+    """The moments of the comparison on the line of the match at which both are in one of the passages."""
+    near = np.abs(both.reference - alignment.place(both.query)) <= BESIDE_SECONDS
     inside = [
         (both.query >= one.query.start) & (both.query < one.query.end)
         & (both.reference >= one.reference.start) & (both.reference < one.reference.end)
         for one in passages
     ]  # fmt: skip
-    kept = np.flatnonzero(np.any(inside, axis=0))
-    return kept if len(kept) else np.arange(len(both.query))
+    kept = np.flatnonzero(np.any(inside, axis=0) & near)
+    return kept if len(kept) else np.flatnonzero(near) if near.any() else np.arange(len(near))
 
 
 def _moment(both: Comparison, place: int) -> Moment:

@@ -32,6 +32,7 @@ from dancematch.types import Span
 _TONES = {"match": "match", "possible match": "possible", "no match": "none"}  # classes of the page
 _TICK = 2  # powers of ten between two ticks of ratios
 _FEW = 3  # dances that are named where some are as alike
+_ALONE = "There is no other dance in the catalogue to compare it with."
 
 
 def write_report(path: str | Path, found: Evidence, *, overwrite: bool = False) -> None:
@@ -58,6 +59,7 @@ def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
         "tone": _TONES[match.verdict],
         "headline": text.headline(found),
         "moments": str(len(found.moments)),
+        "spaced": "the passages that agree" if found.passages else "the matching stretch",
         "columns": "1.5fr 1fr 1fr" if found.pictures.stills else "1fr 1fr",
         "shown": _shown(found),
         "sides": _sides(found),
@@ -69,8 +71,6 @@ def _texts(found: Evidence) -> Iterator[tuple[str, str]]:
         "step": f"{words.seconds_per_word:.2f}",
         "vocabulary": str(words.vocabulary),
         "rarity": _rarity(found),
-        "looked": str(len(found.commonness.others)),
-        "passage": text.seconds(found.commonness.passage),
         "command": found.command,
         **_likelihood_texts(found),
     }
@@ -87,7 +87,6 @@ def _likelihood_texts(found: Evidence) -> dict[str, str]:
         "dances": f"{likelihood.dances:,}",
         "limits": _limits(found),
         "cohort": str(len(likelihood.cohort)),
-        "nearest": str(len(likelihood.others)),
         "stronger": _stronger(found),
     }
 
@@ -112,7 +111,6 @@ def _limits(found: Evidence) -> str:
 
 def _drawn(found: Evidence) -> Iterator[tuple[str, str]]:
     """Drawings and tables, by the same names."""
-    rare = found.commonness
     yield "cautions", _cautions(found)
     yield "compared", "".join(_compared(found))
     yield "brief", "".join(_brief(found))
@@ -126,10 +124,9 @@ def _drawn(found: Evidence) -> Iterator[tuple[str, str]]:
     yield "limbs", "".join(map(_limb, found.limbs))
     yield "parts", "".join(_parts(found))
     yield "lags", _lags(found)
+    yield "nearest", _nearest_key(found)
     yield "ratios", _ratios(found)
-    own = Mark(rare.agreement, "match", "this dance")
-    agreements = [(), list(rare.others.values())]  # of the cohort, none
-    yield "commonness", histogram_picture(agreements, AGREEMENT_AXIS, [own], "Agreement of other dances")
+    yield "commonness", _commonness(found)
     yield "others", "".join(_others(found)) or _row("none: the catalogue holds no other dance", "", "", "")
     yield "provenance", "".join(_provenance(found))
 
@@ -147,6 +144,15 @@ def _ratios(found: Evidence) -> str:
     ticks = [(power, _tick(power)) for power in range(low + low % _TICK, high + 1, _TICK)]
     groups = [likelihood.cohort, list(likelihood.others.values())]
     return histogram_picture(groups, Axis(low, high, ticks), marks, "Likelihood ratios of other dances")
+
+
+def _nearest_key(found: Evidence) -> str:
+    """The key of the next best dances in the picture of ratios, if there are any."""
+    count = len(found.likelihood.others)
+    if not count:
+        return ""
+    named = "the next best dance" if count == 1 else f"the {count} next best dances"
+    return f'<span class="key" style="background:#6f8fb8"></span>{named} of this catalogue'
 
 
 def _tick(power: int) -> str:
@@ -167,6 +173,21 @@ def _lags(found: Evidence) -> str:
         "the second of the dance at which the clip’s dancer is taken to begin. One peak that stands out "
         "means that both do the same at the same moments; a dance that repeats itself has several."
         "</figcaption></figure>"
+    )
+
+
+def _commonness(found: Evidence) -> str:
+    """How far the other dances agree with the passage, if there are any."""
+    rare = found.commonness
+    if not rare.others:
+        return ""
+    own = Mark(rare.agreement, "match", "this dance")
+    agreements = [(), list(rare.others.values())]  # of the cohort, none
+    drawing = histogram_picture(agreements, AGREEMENT_AXIS, [own], "Agreement of other dances")
+    return (
+        f"<figure>{drawing}<figcaption>How far each of the {len(rare.others)} other dances that were looked "
+        f"at agrees with seconds {text.seconds(rare.passage)} of the clip, at the best place and tempo that "
+        "it offers: 1 is movement by movement the same, 0 is unrelated.</figcaption></figure>"
     )
 
 
@@ -214,27 +235,34 @@ def _span(span: Span) -> str:
 
 def _brief(found: Evidence) -> Iterator[str]:
     """The findings, each on a line; the sections say how each came about."""
-    match, rare, peak = found.match, found.commonness, found.synchrony
+    match = found.match
     yield _row("verdict", match.verdict)
     yield _row("tempo", f"The clip is danced {text.tempo(match.tempo or 1.0)}.")
     yield _row("mirrored", "Yes: left and right are exchanged." if match.mirrored else "No.")
     yield _row("evidence", text.strength(found))
     yield _row("by accident", accident_sentence(match.evalue))
-    timing = (
-        "not measured"
-        if peak is None
-        else f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
-    )
-    yield _row("same moments", timing)
+    yield _row("same moments", _timing(found))
     yield _row("same performance", text.performance(match))
-    yield _row(
-        "rarity",
-        f"{len(rare.as_alike) or 'None'} of {len(rare.others)} other dances in the catalogue "
-        f"{'holds' if len(rare.as_alike) <= 1 else 'hold'} a passage as alike.",
-    )
+    yield _row("rarity", _rarity_in_brief(found))
     seen = [limb for limb in found.limbs if limb.agreement is not None]
     yield _row("body", ", ".join(f"{limb.name} {limb.agreement:.2f}" for limb in seen) + " (1 = the same)")
     yield _row("score", f"{match.score:.2f} of 1")
+
+
+def _timing(found: Evidence) -> str:
+    peak = found.synchrony
+    if peak is None:
+        return "not measured"
+    told = f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
+    return told if text.agrees_in_place(found) else f"not clearly: {told} at best, and at another place"
+
+
+def _rarity_in_brief(found: Evidence) -> str:
+    alike, looked = len(found.commonness.as_alike), len(found.commonness.others)
+    if not looked:
+        return _ALONE
+    dances = f"{looked} other {'dance' if looked == 1 else 'dances'} in the catalogue"
+    return f"{alike or 'None'} of {dances} {'holds' if alike <= 1 else 'hold'} a passage as alike."
 
 
 def _shown(found: Evidence) -> str:
@@ -282,11 +310,17 @@ def _apart(moment: Moment) -> str:
 
 
 def _passages(found: Evidence) -> Iterator[str]:
-    for one in found.passages:
-        yield (
-            f"<tr><td>{text.seconds(one.query)} s</td><td>{text.seconds(one.reference)} s</td>"
-            f"<td>{one.query.seconds:.1f} s</td><td>{one.tempo:.2f} times</td></tr>"
-        )
+    """Those along the matching stretch, then those at other places: without tempi, the match has one."""
+    for where, passages in (("", found.passages), ("also alike, at another place", found.also_alike)):
+        for one in passages:
+            yield _row_of_cells(
+                f"{text.seconds(one.query)} s", f"{text.seconds(one.reference)} s",
+                f"{one.query.seconds:.1f} s", where,
+            )  # fmt: skip
+
+
+def _row_of_cells(*cells: str) -> str:
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
 def _limb(limb: Limb) -> str:
@@ -324,7 +358,7 @@ def _rarity(found: Evidence) -> str:
         f"{found.match.dance_id} by {rare.agreement:.2f} of 1."
     )
     if not looked:
-        return f"{own} There is no other dance in the catalogue to compare it with."
+        return f"{own} {_ALONE}"
     nearest, value = next(iter(rare.others.items()))
     most = f"The nearest of them, {nearest}, agrees by {value:.2f}."
     if not alike:

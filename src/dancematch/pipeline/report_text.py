@@ -3,16 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dancematch.index.cohort import FEWEST
+from dancematch.index.explain import BESIDE_SECONDS
 from dancematch.pipeline.wording import (
     SAME_TEMPO,
     accident_sentence,
+    basis_sentence,
     capitalise,
     performance_sentence,
     ratio_cell,
     ratio_words,
 )
-from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Span
+from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Passage, Span
 
 if TYPE_CHECKING:
     from dancematch.pipeline.report import Evidence
@@ -46,7 +50,7 @@ def headline(found: "Evidence") -> str:
             f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
         )
     told = strength(found), accident_sentence(match.evalue), performance_sentence(match)
-    sentences = (verdict, *told, dependence(found))
+    sentences = (verdict, basis_sentence(match), *told, dependence(found))
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -111,9 +115,13 @@ def synchrony_text(found: "Evidence") -> str:
     peak = found.synchrony
     if peak is None:
         return f"This was not measured: {_unseen(found)}. The verdict rests on motion words alone."
-    speed = (
-        "" if abs(peak.tempo - 1) < SAME_TEMPO else f" and the clip runs at {peak.tempo:.2f} times its tempo"
-    )
+    if not agrees_in_place(found):
+        return (
+            "Not clearly. The limbs of both turn alike at the same moments with a correlation of "
+            f"{peak.correlation:.2f} at best, where 1 is the same movement and 0 an unrelated one, over "
+            f"{peak.seconds:.1f} seconds, and at another place of the dance than the matching stretch. That "
+            "is too weak to say where the clip lies: the matching stretch is by the motion words."
+        )
     beside = (
         f"At this time lag it is {peak.ratio:.1f} times what it usually is at other lags."
         if peak.ratio
@@ -123,8 +131,18 @@ def synchrony_text(found: "Evidence") -> str:
         "The limbs of both turn alike at the same moments with a correlation of "
         f"{peak.correlation:.2f}, where 1 is the same movement and 0 an unrelated one, over "
         f"{peak.seconds:.1f} seconds, if the clip’s dancer begins at second {peak.lag:.1f} of the "
-        f"dance{speed}. {beside}"
+        f"dance, as in the matching stretch. {beside}"
     )
+
+
+def agrees_in_place(found: "Evidence") -> bool:
+    """Whether synchrony lays the clip where the match lays it, at both ends of the matching stretch."""
+    peak, alignment, query = found.synchrony, found.pictures.alignment, found.match.query
+    if peak is None:
+        return False
+    ends = np.array([query.start, query.end])
+    apart = peak.lag + peak.tempo * (ends - alignment.query.start) - alignment.place(ends)
+    return bool((np.abs(apart) <= BESIDE_SECONDS).all())
 
 
 def _unseen(found: "Evidence") -> str:
@@ -140,6 +158,12 @@ def _unseen(found: "Evidence") -> str:
 def shows_bones(fingerprint: Fingerprint) -> bool:
     """Whether it says how any bone points at any moment."""
     return fingerprint.bones is not None and bool((fingerprint.bones != BONES_UNSEEN).any())
+
+
+def _is_covered(passage: Passage, found: "Evidence") -> bool:
+    """Whether most of a passage of the clip agrees along the matching stretch too."""
+    covered = sum(overlap(passage.query, one.query) for one in found.passages)
+    return covered > passage.query.seconds / 2
 
 
 def cautions(found: "Evidence") -> list[str]:
@@ -197,12 +221,14 @@ def _about_the_stretch(found: "Evidence") -> Iterator[str]:
             "likelihood ratio tells."
         )
     if not found.passages:
-        yield "No passage agrees movement by movement: the same movements occur, but not in one order."
-    elsewhere = [one for one in found.passages if not overlap(one.reference, found.match.reference)]
-    if any(one.query.seconds >= LONG_SECONDS for one in elsewhere):
+        yield (
+            "No passage along the matching stretch agrees movement by movement: the same movements occur, "
+            "but not in one order."
+        )
+    if any(one.query.seconds >= LONG_SECONDS and not _is_covered(one, found) for one in found.also_alike):
         yield (
             "A part of the clip agrees with another place of the dance than the matching stretch, as when a "
-            "clip is cut together: the table of passages says which."
+            "clip is cut together or a dance repeats itself: the table of passages says which."
         )
     if found.passages and found.covered < LITTLE:
         share = f"{100 * found.covered:.0f} %"

@@ -5,12 +5,12 @@ The page says the same in its own language: `server/static/say.js`.
 
 import math
 
-from dancematch.index.verdict import shipped_calibration
+from dancematch.index.verdict import POSSIBLE_EVALUE, shipped_calibration
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03
 UNDECIDED = 2.0  # a likelihood ratio up to it, or down to its inverse, says nothing
-_AS_OFTEN = 1.5  # an E-value up to it, or down to its inverse, is "about once"
+_OFTEN = 0.55  # an E-value from which on "1 search in 2" would be too rare
 
 
 def verdict_sentence(match: Match) -> str:
@@ -34,10 +34,10 @@ def accident_sentence(evalue: float | None) -> str:
     """How often a search gives a dance as near by accident; nothing if that was not measured."""
     if evalue is None:
         return ""
-    if evalue > _AS_OFTEN:
+    if evalue >= POSSIBLE_EVALUE:
         return f"Every search gives about {round_number(evalue)} as near by accident."
-    if evalue > 1 / _AS_OFTEN:
-        return "About every search gives one as near by accident."
+    if evalue >= _OFTEN:
+        return f"{_of_ten(evalue)} of 10 such searches give one as near by accident."
     return f"1 search in {round_number(1 / evalue)} gives this by accident."
 
 
@@ -45,8 +45,26 @@ def accident_cell(evalue: float | None) -> str:
     """The same for a table."""
     if evalue is None:
         return ""
+    if evalue >= POSSIBLE_EVALUE:
+        return f"{round_number(evalue)} per search"
+    return f"{_of_ten(evalue)} in 10" if evalue >= _OFTEN else f"1 in {round_number(1 / evalue)}"
+
+
+def _of_ten(evalue: float) -> int:
+    """An E-value below 1 in tenths, never all ten: that would read as every search."""
+    return min(9, math.floor(10 * evalue + 0.5))
+
+
+def shortfall_sentence(match: Match, max_evalue: float) -> str:
+    """Why a dance is no match, or only a possible one; nothing if it is a match."""
+    if match.verdict == "match" or match.evalue is None:
+        return ""
+    found = f"its E-value, the dances as near that one search gives by accident, is {match.evalue:.2g}"
+    if match.verdict == "possible match":
+        return f"This is not enough for a match: {found}; a match has {max_evalue:g} at most."
     return (
-        f"1 in {round_number(1 / evalue)}" if evalue < 1 / _AS_OFTEN else f"{round_number(evalue)} per search"
+        f"This is not enough: {found}; a possible match has less than {POSSIBLE_EVALUE:g}, "
+        f"a match {max_evalue:g} at most."
     )
 
 

@@ -25,7 +25,7 @@ from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, IgnoredTrack, Motion, Span
 
 SHORTEST_SECONDS = 2.0  # in view; in a clip shorter than twice this, half of the clip
-FRAGMENT_SECONDS = 0.5  # below which ignored tracks are counted, not listed
+FRAGMENT_SECONDS = 0.5  # below which ignored tracks are counted, not listed, and stillness says nothing
 SEEN = 0.5  # visibility from which a joint counts as seen
 SEEN_SHARE = 0.5  # of the frames from the first to the last: what flickers is a false detection
 LIMB_SHARE = 0.3  # of elbows and wrists, or of knees and ankles, that must be seen
@@ -133,8 +133,13 @@ def fault_of(motion: Motion, clip_seconds: float) -> str | None:
     if max(seen[frames][:, limbs].mean() for limbs in (_ARMS, _LEGS)) < LIMB_SHARE:
         return "head and shoulders only"
     if metres_moved(body) < STILL_METRES * min(1.0, body.seconds):
-        return "does not move"
+        return _stillness(body.seconds)
     return None
+
+
+def _stillness(seconds: float) -> str:
+    """What is said of a motion without movement: a single frame shows none whoever is in it."""
+    return "too short" if seconds < FRAGMENT_SECONDS else "does not move"
 
 
 def metres_moved(body: Motion, *, axes: int = 3) -> float:
@@ -209,7 +214,7 @@ def _track_fault(track: Track, clip_seconds: float) -> str | None:
     if fault is not None:
         return fault
     if metres_moved(to_body15(motion), axes=2) < TREMBLE_METRES * min(1.0, motion.seconds):
-        return "does not move"
+        return _stillness(motion.seconds)
     if share_of_frame(track) < SMALLEST_SHARE:
         return "too small"
     if seconds_seen(track) < SEEN_SHARE * (track.times[-1] - track.times[0]):

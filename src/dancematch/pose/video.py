@@ -301,10 +301,14 @@ def _opened(path: Path) -> "InputContainer":
 
     if not path.exists():
         raise VideoError(f"{path} does not exist")
+    if path.is_dir():
+        raise VideoError(
+            f"{path} is a folder; a video, a motion file or a folder of OpenPose files was expected"
+        )
     if not path.is_file():
-        raise VideoError(f"{path} is not a file; a video file was expected")
+        raise VideoError(f"{path} is not a file; a video or motion file was expected")
     if path.stat().st_size == 0:
-        raise VideoError(f"{path} is empty; a video file was expected")
+        raise VideoError(f"{path} is empty; a video or motion file was expected")
     try:
         return av.open(
             f"file:{path}",

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from dancematch.index.settings import LIMIT
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.server import schemas, schemas_searches
 from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
 from dancematch.server.problems import not_found
@@ -38,7 +38,7 @@ async def search(
     service: At,
     threads: Threads,
     limit: Annotated[int, Query(ge=1, le=100)] = LIMIT,
-    max_evalue: Annotated[float, Query(ge=0, le=1e9, allow_inf_nan=False)] = MAX_EVALUE,
+    max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = MAX_EVALUE,
     label: Label = None,
     bank: Label = None,
     periodic: bool | None = None,
@@ -47,6 +47,8 @@ async def search(
 ) -> Response:
     """Which known dance is this clip? A video, a motion file or words."""
     wanted = Wanted(limit, max_evalue, label, bank, periodic, filename, keep)
+    if label is not None or bank is not None:  # refused before the upload
+        await threads.other(service.catalogue.require_any, label, bank)
     async with parcel_of(request, service) as parcel:
         if parcel.is_small:
             return compact(await threads.search(service.search, parcel.upload, wanted))

@@ -51,8 +51,8 @@ export const verdictWord = (verdict) => verdict.charAt(0).toUpperCase() + verdic
 /** How often a search gives a dance as near by accident. @param {number | null} evalue */
 export function accident(evalue) {
   if (evalue === null) return "";
-  if (evalue > 1.5) return `Every search gives about ${roughly(evalue)} as near by accident.`;
-  if (evalue > 1 / 1.5) return "About every search gives one as near by accident.";
+  if (evalue >= 1) return `Every search gives about ${roughly(evalue)} as near by accident.`;
+  if (evalue >= 0.55) return `By accident: ${Math.min(9, Math.round(10 * evalue))} of 10 such searches.`;
   return `By accident: 1 search in ${roughly(1 / evalue)}.`;
 }
 
