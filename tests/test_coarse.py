@@ -1,11 +1,16 @@
 """The coarse pass by synchrony: against a slow reference, and what it puts on the shortlist."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dance_samples import random_words, toy_codebook, words
 from dancematch.index.coarse import STEPS, averaged, coarse_scores
+from dancematch.index.engine import Engine, Query
+from dancematch.index.settings import CAP, DEFAULT, Settings
 from dancematch.index.shelf import Bones, Volume
 from dancematch.index.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
 from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN
@@ -104,3 +109,20 @@ def test_unseen_bones_are_left_out_of_averages() -> None:
     bones[0, :2] = 40, -20
     rows = averaged(Bones(bones, np.array([0, STEPS])))
     assert rows.values[0, :3].tolist() == [40, -20, 0]
+
+
+def test_what_moves_alike_in_other_words_is_shortlisted() -> None:
+    """Among more dances than are looked at: words have nothing in common, the bones everything."""
+    rng = np.random.default_rng(9)
+    made = [replace(random_words(100, n), bones=draw_bones(rng, 100)) for n in range(CAP + 59)]
+    last = replace(words(np.zeros((100, 2), int)), bones=draw_bones(rng, 100))
+    query = replace(words(rng.integers(1, 8, size=(60, 2))), bones=last.bones[20:80])
+    engine = Engine(toy_codebook(), [(f"dance{n}", one) for n, one in enumerate([*made, last])])
+
+    def proposed(settings: Settings) -> list[str]:
+        return [match.dance_id for match in engine.search([Query(query)], limit=2 * CAP, settings=settings)]
+
+    assert f"dance{len(made)}" in proposed(DEFAULT)
+    assert f"dance{len(made)}" not in proposed(
+        replace(DEFAULT, ranked_by="score")
+    )  # by words alone, as before

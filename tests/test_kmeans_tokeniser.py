@@ -1,6 +1,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -365,6 +366,16 @@ def test_the_background_is_ten_seconds_at_most_and_fair_to_groups():
     assert all(len(made) * made.seconds_per_word <= 10.01 for made in picked)
     whole = pick_background(small_model(), [[dance(0, eight_counts=4)]])
     assert 10.0 == pytest.approx(len(whole[0]) * whole[0].seconds_per_word, abs=0.1)
+
+
+def test_an_eighth_of_the_background_has_no_depth():
+    model, group = small_model(), [dance(number) for number in range(16)]
+    picked = pick_background(model, [group], count=16)
+    flat = [replace(one, joints=one.joints * np.array([1, 1, 0], np.float32)) for one in group]
+    words = {model.fingerprint(one).words.tobytes() for one in flat}
+
+    assert 16 == len(picked)
+    assert 2 == sum(one.words.tobytes() in words for one in picked)
 
 
 def test_motion_files_are_found_by_name_without_the_ignored(tmp_path):

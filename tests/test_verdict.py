@@ -14,7 +14,8 @@ from dance_samples import dance, shipped, shipped_background, standing
 from dancematch.errors import InputError
 from dancematch.index.engine import Engine, Query
 from dancematch.index.ranking import Scored
-from dancematch.index.settings import DEFAULT
+from dancematch.index.settings import ANY, DEFAULT, Only
+from dancematch.index.tracks import Known
 from dancematch.index.verdict import (
     ENOUGH_SECONDS,
     FORMAT,
@@ -121,6 +122,42 @@ def test_less_than_two_seconds_are_never_a_match():
     assert "no match" == found[0].verdict
     for known in (engine(0), engine(0, 1)):
         assert "no match" == search_dancers(known.search, clip, max_evalue=POSSIBLE_EVALUE).verdict
+
+
+def test_too_little_speaks_neither_for_a_dance_nor_against_it():
+    found = engine(0, 1).search(queries(excerpt(dance(0, 1, 4), 3.0, 4.8)))
+
+    assert [0.0, 0.0] == [match.log_ratio for match in found]
+
+
+def test_short_clips_are_ordered_as_long_ones_are():
+    """Words and synchrony count less in two seconds, both alike: what is more alike stays first."""
+    full = {
+        "histogram": np.array([0.3, 0.1]),
+        "order": np.array([0.2, 0.1]),
+        "synchrony": np.array([1.0, 3.0]),
+    }
+    both = []
+    for seconds in (LEAST_SECONDS, ENOUGH_SECONDS):
+        scored = Scored(None, None, None, seconds)
+        evidence = scored._weighed(full, np.zeros(2, np.float32))
+        both.append(shipped_calibration().weigh(evidence))
+
+    assert (both[0][0] > both[0][1]) == (both[1][0] > both[1][1])
+
+
+def test_filters_count_for_how_often_something_happens_by_accident():
+    known = [
+        Known(n, f"dance{n}", shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter")
+        for n in range(5)
+    ]
+    filled = Engine(shipped().codebook, background=shipped_background())
+    filled.add(known)
+    asked = queries(dance(40, 2, 4))
+    for only, dances in ((ANY, 5), (Only(label="summer"), 2), (Only(but=frozenset({"dance0"})), 4),
+                         (Only(among=frozenset({"dance0"})), 5)):  # fmt: skip
+        for match in filled.search(asked, only=only):
+            assert match.evalue == pytest.approx(evalue_of(match.log_ratio, dances))
 
 
 @pytest.mark.parametrize("basis", ["both", "words", "synchrony"])

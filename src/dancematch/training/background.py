@@ -17,7 +17,7 @@ def pick_background(
 ) -> list[Fingerprint]:
     """Ordinary dances to judge scores by, up to ten seconds each: as many from every group of motions."""
     rng = np.random.default_rng(seed)
-    flat = max(1, round(FLAT * count / len(groups)))
+    flat = round(FLAT * count / len(groups))
     share = max(1, count // len(groups) - flat)
     chosen = []
     for group in groups:
