@@ -91,8 +91,10 @@ class Scored:
         ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
         if self.basis != "both":
             return ratios
-        alone = shipped_calibration("words").log_ratios(self.evidence)
-        return np.where(self.synchrony.overlaps >= LEAST_SECONDS, ratios, alone)
+        # Where bones are unknown words decide; where they overlap too little, words never speak for a dance.
+        alone, overlaps = shipped_calibration("words").log_ratios(self.evidence), self.synchrony.overlaps
+        little = np.where(overlaps > 0, np.minimum(alone, 0), alone)
+        return np.where(overlaps >= LEAST_SECONDS, ratios, little)
 
     def ranking_keys(self, settings: Settings) -> NDArray[np.float64]:
         """What candidates and variants are ordered by, the best with the largest."""
