@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from dancematch.index.engine import Engine, Query
-from dancematch.index.tracks import Tracks, packed_volume
 from dancematch.model.tokeniser import load_background, load_model
+from dancematch.search.engine import Engine, Query
+from dancematch.search.words.tracks import Tracks, packed_volume
 from dancematch.types import Codebook, Fingerprint
 
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}

@@ -31,7 +31,7 @@ from aeon.distances import (
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from dancematch.index.metrics import METRICS, Channel, Packed
+from dancematch.search.metrics.registry import METRICS, Channel, Packed
 from dancematch.types import Codebook, Fingerprint
 
 Work = Callable[[], object]

@@ -25,8 +25,8 @@ from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
 
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.index.tracks import Known
-from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.search.words.tracks import Known
 
 PEER = 5_000  # dances
 

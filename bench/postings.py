@@ -17,12 +17,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from dancematch.index import align as plain
-from dancematch.index import localise
-from dancematch.index.likeness import Rarity, Reading
-from dancematch.index.postings import TOLERANCE, Postings
-from dancematch.index.shelf import pack, unpack
 from dancematch.model.tokeniser import load_background, load_model
+from dancematch.search.stage1.postings import TOLERANCE, Postings
+from dancematch.search.stage2 import local_alignment as localise
+from dancematch.search.stage2 import word_alignment as plain
+from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.words.word_store import pack, unpack
 from dancematch.types import Fingerprint
 
 VOCABULARY = 512

@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
-from dancematch.benchmark.camera import Camera
-from dancematch.benchmark.choreography import Dancer, choreography, perform
-from dancematch.benchmark.mannequin import Look
-from dancematch.benchmark.render import project, render
 from dancematch.motion import to_body15
 from dancematch.pose.blazepose import BlazePose
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
+from dancematch.synthetic.camera import Camera
+from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.mannequin import Look
+from dancematch.synthetic.renderer import project, render
 from dancematch.types import Motion
 
 AZIMUTHS = (0, 30, 60, 180)

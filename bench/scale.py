@@ -33,14 +33,14 @@ from crowd import STEPS, Crowd, crowd
 from opening import fill
 
 from cluster_nodes import Nodes
-from dancematch.benchmark.demo import Scene
 from dancematch.cluster.connect import connect
 from dancematch.cluster.ingest import Ingest
 from dancematch.cluster.looking import Way
 from dancematch.cluster.quarantine import Quarantine
 from dancematch.cluster.search import ClusterSearch
+from dancematch.pipeline.cached_engine import KeptEngine
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.synthetic.demo import Scene
 
 CLIENTS = 4
 NODES = 2

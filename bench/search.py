@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 from crowd import MODELS, STEPS, Crowd, crowd
 
-from dancematch.index.align import place, usual_similarity
-from dancematch.index.engine import Engine
-from dancematch.index.histogram import word_counts
-from dancematch.index.settings import CAP
-from dancematch.index.shortlist import VOTED
+from dancematch.search.engine import Engine
+from dancematch.search.settings import CAP
+from dancematch.search.stage1.histogram import word_counts
+from dancematch.search.stage1.shortlist import VOTED
+from dancematch.search.stage2.word_alignment import place, usual_similarity
 
 SHORT = 22  # words: three seconds
 PLAIN = 10_000  # entries that the dense product is measured on

@@ -29,9 +29,9 @@ from crowd import STEPS, Crowd, crowd
 from opening import fill
 
 from dancematch import formats
-from dancematch.benchmark.choreography import Dancer, choreography, perform
-from dancematch.benchmark.demo import Scene
 from dancematch.formats import fingerprint as words_files
+from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.demo import Scene
 
 QUERIES = 64  # files, asked for in turn
 PATIENCE_SECONDS = 600

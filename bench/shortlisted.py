@@ -17,11 +17,11 @@ import json
 import numpy as np
 from crowd import STEPS, Crowd, crowd
 
-from dancematch.index.columns import Columns
-from dancematch.index.histogram import channels_seen, word_counts
-from dancematch.index.postings import Postings, choose_channels
-from dancematch.index.settings import CAP
-from dancematch.index.shortlist import VOTED
+from dancematch.search.settings import CAP
+from dancematch.search.stage1.columns import Columns
+from dancematch.search.stage1.histogram import channels_seen, word_counts
+from dancematch.search.stage1.postings import Postings, choose_channels
+from dancematch.search.stage1.shortlist import VOTED
 
 CHANNELS = (1, 2, 4)
 

@@ -25,11 +25,11 @@ from importlib.util import find_spec
 import numpy as np
 from numba import njit
 
-from dancematch.index import hands
-from dancematch.index.blocks import ROWS
-from dancematch.index.columns import Columns
-from dancematch.index.histogram import damped
 from dancematch.model.tokeniser import load_background, load_model
+from dancematch.search import thread_pool as hands
+from dancematch.search.stage1.blocks import ROWS
+from dancematch.search.stage1.columns import Columns
+from dancematch.search.stage1.histogram import damped
 
 hands.MOST = 1  # as the peers
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.model.config import NetworkConfig
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import canonicalise
+from dancematch.synthetic.choreography import Dancer, choreography, perform
 from dancematch.types import Motion
 
 

@@ -1,4 +1,4 @@
-"""Fit the weights of the evidence: from pairs of recordings to src/dancematch/index/calibration.json.
+"""Fit the weights of the evidence: from pairs of recordings to calibration.json in search/confidence.
 
     python eval/fit_calibration.py CLIPS AISTPP_FOLDER [--skeletons FOLDER] [--people FOLDER] [--write]
 
@@ -29,11 +29,11 @@ from dancematch.evaluation.clip_index import IndexedClip, read_index
 from dancematch.evaluation.clip_skeletons import load_distractors, load_recordings
 from dancematch.evaluation.likelihood import cllr, cllr_min, equal_error_rate
 from dancematch.evaluation.recognisers import Recording
-from dancematch.index import verdict
-from dancematch.index.engine import Engine, Query
-from dancematch.index.ranking import Scored
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
+from dancematch.search.confidence import verdict
+from dancematch.search.engine import Engine, Query
+from dancematch.search.stage2.ranking import Scored
 from dancematch.types import Fingerprint
 
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
@@ -52,7 +52,7 @@ PEOPLE_QUERIES = 240  # of each set
 PEOPLE_SHARES = (0.0, 0.05, 0.1, 0.2)  # that are tried, of all three sets together
 REAL = ("people", "game characters", "unknown")  # parts of the clips
 BOUNDS = (-4.0, 8.0)  # log10
-TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "index" / "calibration.json"
+TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "search" / "confidence" / "calibration.json"
 
 
 @dataclass(frozen=True)

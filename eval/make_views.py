@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from dancematch.benchmark.camera import Camera
-from dancematch.benchmark.mannequin import Look
-from dancematch.benchmark.render import render
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
 from dancematch.motion import clean, excerpt, to_body15
 from dancematch.pipeline.extract import motions_of
 from dancematch.pose.blazepose import BlazePose
+from dancematch.synthetic.camera import Camera
+from dancematch.synthetic.mannequin import Look
+from dancematch.synthetic.renderer import render
 from dancematch.training.data import motion_files, read_motions
 
 

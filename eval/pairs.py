@@ -20,15 +20,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dancematch import formats
-from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.formats.aist_names import parse_name, sequences
-from dancematch.index.engine import Engine
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.compare import SAME, Comparison, compare
 from dancematch.pipeline.dedup import find_duplicates
-from dancematch.pipeline.readings import readings_of, readings_of_words
+from dancematch.pipeline.query_variants import readings_of, readings_of_words
+from dancematch.report.compare import SAME, Comparison, compare
+from dancematch.search.engine import Engine
+from dancematch.synthetic.choreography import Dancer, choreography, perform
 from dancematch.types import Motion
 
 MODEL = load_model()

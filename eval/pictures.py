@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from tables import results
 
-from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 
 HERE = Path(__file__).parent
 METHODS = ("stage1", "two-stage", "likelihood", "kmeans", "dtw")

@@ -11,10 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 
-from dancematch.benchmark.choreography import Dancer, choreography, perform
-from dancematch.index.engine import Engine, Query
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
+from dancematch.search.engine import Engine, Query
+from dancematch.synthetic.choreography import Dancer, choreography, perform
 from dancematch.types import Match, Motion
 
 QUERIES = 60

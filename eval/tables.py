@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -10,8 +10,8 @@ source. One person twice: basic dances of AIST++ by one dancer to two pieces of 
 a kind of their own and choose nothing; nor do the genres LH and PO.
 
 Prints JSON lines: what each kind measures and which share is called one performance by the limits of
-`index/timing.py`; the same by limits that were chosen without the dance; and how well one person and two
-can be told apart.
+`search/stage2/timing.py`; the same by limits that were chosen without the dance; and how well one person
+and two can be told apart.
 """
 
 import argparse
@@ -32,13 +32,13 @@ from dancematch.evaluation.clip_index import read_index
 from dancematch.evaluation.clip_skeletons import load_recordings
 from dancematch.evaluation.likelihood import equal_error_rate
 from dancematch.formats.aist_names import AistName, parse_name
-from dancematch.index import timing
-from dancematch.index.align import TEMPI
-from dancematch.index.engine import Engine, Query
-from dancematch.index.ranking import CLEAR_SYNCHRONY
-from dancematch.index.shelf import bones_of
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
+from dancematch.search.engine import Engine, Query
+from dancematch.search.stage2 import timing
+from dancematch.search.stage2.ranking import CLEAR_SYNCHRONY
+from dancematch.search.stage2.word_alignment import TEMPI
+from dancematch.search.words.word_store import bones_of
 from dancematch.types import Fingerprint, Motion
 
 KEPT_APART = ("LH", "PO")

@@ -19,9 +19,9 @@ from tqdm import tqdm
 
 from dancematch.evaluation.aist import Clip, dance_of, load_clips
 from dancematch.evaluation.continuous import LateInteraction
-from dancematch.index.engine import Engine, Query
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
+from dancematch.search.engine import Engine, Query
 from dancematch.types import Verdict
 
 

@@ -18,9 +18,9 @@ from dancematch.catalogue.store import Store
 from dancematch.cluster.connect import alive_nodes, ray_module
 from dancematch.cluster.search import ClusterSearch
 from dancematch.errors import ClusterError
-from dancematch.index.engine import Query
-from dancematch.index.settings import Only
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.search.engine import Query
+from dancematch.search.settings import Only
 from dancematch.types import Fingerprint
 
 DANCES = 300

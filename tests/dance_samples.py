@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
-from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
+from dancematch.synthetic.choreography import Dancer, choreography, perform
 from dancematch.training.background import pick_background
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Codebook, Fingerprint, Motion

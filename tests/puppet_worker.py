@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from dancematch.benchmark.choreography import Dancer, choreography, perform
 from dancematch.pose.track import Track
 from dancematch.server import worker
+from dancematch.synthetic.choreography import Dancer, choreography, perform
 
 
 class Puppet:

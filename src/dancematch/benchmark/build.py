@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dancematch import formats
-from dancematch.benchmark.alignment import align
 from dancematch.benchmark.datasheet import Facts, card, datasheet
-from dancematch.benchmark.filming import Stage
 from dancematch.benchmark.labels import Finding, Label, Labeller
 from dancematch.benchmark.release import ABOUT, FORMAT, Entry, Release, ReleaseWriter, read_release, restore
 from dancematch.benchmark.sources import Info, read_info
@@ -25,8 +23,10 @@ from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
 from dancematch.pipeline.extract import MakeEstimator, clips_in, content_hash, motions_of_many
-from dancematch.pipeline.words import words_in
+from dancematch.pipeline.tokenise import words_in
 from dancematch.pose import default_estimator
+from dancematch.synthetic.filming import Stage
+from dancematch.synthetic.skeleton_layout import align
 from dancematch.types import Fingerprint, Motion
 
 

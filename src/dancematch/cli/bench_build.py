@@ -55,7 +55,7 @@ def bench_build_command(
         raise click.UsageError("give VIDEOS and --labels, or --synthetic without them")
     from dancematch.benchmark.build import Edition, build
     from dancematch.benchmark.labels import read_labels
-    from dancematch.benchmark.synthetic import Script, film
+    from dancematch.benchmark.synthetic_edition import Script, film
     from dancematch.benchmark.workshop import Workshop
     from dancematch.pose.blazepose import BlazePose
 

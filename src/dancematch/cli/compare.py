@@ -12,9 +12,9 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.compare import Comparison
     from dancematch.pipeline.extract import Progress
-    from dancematch.pipeline.readings import Performance
+    from dancematch.pipeline.query_variants import Performance
+    from dancematch.report.compare import Comparison
 
 NO_MATCH = 3
 _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
@@ -58,7 +58,7 @@ def compare_command(
       dancematch compare mine.mp4 thriller --catalogue dances.db --json
     """
     from dancematch.model.tokeniser import load_background, load_model
-    from dancematch.pipeline.compare import compare
+    from dancematch.report.compare import compare
 
     if output is not None:
         _require_writable(output, force)
@@ -82,7 +82,7 @@ def compare_command(
 
 def _require_writable(output: Path, force: bool) -> None:
     """Say before the work what would stop its result from being written."""
-    from dancematch.pipeline.pictures import SUFFIXES, require_drawable
+    from dancematch.report.pictures import SUFFIXES, require_drawable
 
     require_free(output, force)
     if output.suffix.lower() not in (".html", *SUFFIXES):
@@ -98,7 +98,7 @@ def _performances(
 ) -> "list[Performance]":
     """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.readings import read_clip, readings_of
+    from dancematch.pipeline.query_variants import read_clip, readings_of
 
     if Path(what).exists():
         return list(read_clip(what, tokeniser, on_progress=tell).performances)
@@ -114,16 +114,16 @@ def _performances(
 
 
 def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:
-    from dancematch.pipeline.compare_page import write_page
-    from dancematch.pipeline.pictures import draw_comparison
+    from dancematch.report.compare_page import write_page
+    from dancematch.report.pictures import draw_comparison
 
     write = write_page if output.suffix.lower() == ".html" else draw_comparison
     write(output, found, clip=clip, reference=reference, overwrite=force)
 
 
 def _print(found: "Comparison") -> None:
-    from dancematch.pipeline.compare import NO_DIFFERENCE
-    from dancematch.pipeline.compare_page import facts, lateness
+    from dancematch.report.compare import NO_DIFFERENCE
+    from dancematch.report.compare_page import facts, lateness
 
     click.echo(facts(found))
     if not found.bones:
@@ -160,8 +160,8 @@ def _print(found: "Comparison") -> None:
 
 def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:
     """All of it as JSON: `timeline` holds one value per tenth of a second of the reference."""
-    from dancematch.pipeline.compare import BONES, spans
-    from dancematch.pipeline.compare_page import rounded
+    from dancematch.report.compare import BONES, spans
+    from dancematch.report.compare_page import rounded
 
     own, theirs = spans(found)
     step = float(found.reference[1] - found.reference[0]) if len(found.reference) > 1 else _JSON_SECONDS

@@ -47,7 +47,7 @@ def decode_command(
     """
     from dancematch import formats
     from dancematch.model.tokeniser import load_model
-    from dancematch.pipeline.words import decode
+    from dancematch.pipeline.tokenise import decode
 
     named = catalogue is not None and dance_id is not None
     if named == (fingerprint is not None) or (catalogue is None) != (dance_id is None):

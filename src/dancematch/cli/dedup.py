@@ -8,7 +8,7 @@ import click
 
 from dancematch.cli.dances import bank_option, label_option
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.search.confidence.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.pipeline.dedup import Group

@@ -12,7 +12,7 @@ import click
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 
 if TYPE_CHECKING:
-    from dancematch.benchmark.demo import Answer
+    from dancematch.synthetic.demo import Answer
 
 
 @click.command("demo")
@@ -32,8 +32,8 @@ def demo_command(output: Path, as_json: bool) -> None:
       dancematch demo
       dancematch search demo/dances.db your-clip.mp4
     """
-    from dancematch.benchmark.demo import run_demo
-    from dancematch.benchmark.demo_report import write_report
+    from dancematch.synthetic.demo import run_demo
+    from dancematch.synthetic.demo_report import write_report
 
     began = time.perf_counter()
     with ExitStack() as stages:

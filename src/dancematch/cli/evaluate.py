@@ -312,7 +312,7 @@ def _told(output: Path | None, force: bool, as_json: bool) -> Iterator[Callable[
 
 def _strange(folder: Path | None) -> "list[Motion]":
     """Motions that no catalogue of AIST++ has: those of the folder, and made-up dances."""
-    from dancematch.benchmark.choreography import Dancer, choreography, perform
+    from dancematch.synthetic.choreography import Dancer, choreography, perform
     from dancematch.training.data import motion_files, read_motions
 
     read = [motions for _, motions in read_motions(motion_files([folder]))] if folder else []

@@ -5,7 +5,7 @@ from typing import Any
 
 from dancematch.cli.evaluate_real import emit_real_tables
 from dancematch.cli.output import emit_table
-from dancematch.index.verdict import MAX_EVALUE
+from dancematch.search.confidence.verdict import MAX_EVALUE
 
 
 def emit_tables(results: Sequence[Any]) -> None:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dancematch.cli.output import emit_table
-from dancematch.index.verdict import LEAST_SECONDS
 from dancematch.pipeline.wording import basis_sentence, ratio_words, shortfall_sentence
+from dancematch.search.confidence.verdict import LEAST_SECONDS
 
 if TYPE_CHECKING:
-    from dancematch.index.explain import Explanation
-    from dancematch.index.periodicity import Period
     from dancematch.pipeline.answer import DancerAnswer
+    from dancematch.search.explain import Explanation
+    from dancematch.search.stage2.periodicity import Period
     from dancematch.types import Match, Passage, Span
 
 

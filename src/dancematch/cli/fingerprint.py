@@ -25,7 +25,7 @@ def fingerprint_command(clip: Path, output: Path, model: str | None, force: bool
     """
     from dancematch.formats import fingerprint as files
     from dancematch.model.tokeniser import load_model
-    from dancematch.pipeline.words import fingerprints_of
+    from dancematch.pipeline.tokenise import fingerprints_of
 
     require_free(output, force)
     tokeniser = load_model(model)

@@ -41,9 +41,9 @@ def fit_weights_command(
       dancematch add dances.db macarena-takes/ --label macarena
       dancematch fit-weights dances.db -o weights.json
     """
-    from dancematch.index.weights import write_weights
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.fitting import LEARNABLE, learn_weights
+    from dancematch.search.metrics.weights import write_weights
 
     require_free(output, force)
     named = LEARNABLE if metrics is None else [name.strip() for name in metrics.split(",")]

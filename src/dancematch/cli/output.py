@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from dancematch.cli import logs
 from dancematch.errors import InputError
-from dancematch.index.verdict import MAX_EVALUE, require_max_evalue
+from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.types import IgnoredTrack
 
 log = logging.getLogger(__name__)

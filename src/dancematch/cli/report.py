@@ -49,9 +49,9 @@ def report_command(
       dancematch report dances.db phone.mp4 thriller --json
     """
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.report import command_for, evidence, limit_option, look_at
-    from dancematch.pipeline.report_page import write_report
-    from dancematch.pipeline.report_text import headline
+    from dancematch.report.evidence import command_for, evidence, limit_option, look_at
+    from dancematch.report.evidence_page import write_report
+    from dancematch.report.evidence_text import headline
 
     target = output if output is not None or as_json else Path("report.html")
     if target is not None:

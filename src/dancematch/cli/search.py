@@ -21,16 +21,16 @@ from dancematch.cli.output import (
     share_bar,
 )
 from dancematch.errors import DanceMatchError
-from dancematch.index.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
+from dancematch.search.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
 
 if TYPE_CHECKING:
-    from dancematch.index.engine import Engine
-    from dancematch.index.explain import Evidence, Explanation
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
-    from dancematch.pipeline.readings import ClipReading
+    from dancematch.pipeline.query_variants import ClipReading
+    from dancematch.search.engine import Engine
+    from dancematch.search.explain import Evidence, Explanation
     from dancematch.types import Match
 
 NO_MATCH = 3
@@ -138,7 +138,7 @@ def search_command(
 
 def _read(clip: Path, known: "Catalogue", tell: "Progress", as_json: bool) -> "ClipReading":
     """The dancers of the clip; an error is told as the object of this clip too, if it is JSON."""
-    from dancematch.pipeline.readings import holds_words
+    from dancematch.pipeline.query_variants import holds_words
 
     try:
         read = known.read_clip(clip, tell)
@@ -173,14 +173,14 @@ def _key(match: "Match") -> tuple[int, str]:
 def _explain(
     engine: "Engine", read: "ClipReading", match: "Match", settings: Settings
 ) -> "tuple[Explanation, Evidence]":
-    from dancematch.index.explain import explain
+    from dancematch.search.explain import explain
 
     own = next(one for one in read.performances if one.dancer == match.dancer)
     return explain(engine, own.queries()[int(match.mirrored)], match, settings)
 
 
 def _draw(path: Path, match: "Match", evidence: "Evidence", clip: str, force: bool) -> None:
-    from dancematch.pipeline.pictures import draw_match
+    from dancematch.report.pictures import draw_match
 
     draw_match(path, match, evidence, clip, overwrite=force)
     say(f"{path}: how {clip} lies in {match.dance_id}")
@@ -190,7 +190,7 @@ def _settings(weights: str, shortlist: str | None) -> Settings:
     """What the options say about a search."""
     from dataclasses import replace
 
-    from dancematch.index.weights import read_weights
+    from dancematch.search.metrics.weights import read_weights
 
     chosen = SETTINGS.get(weights) or replace(DEFAULT, weights=read_weights(weights), ranked_by="score")
     return replace(chosen, shortlist=shortlist) if shortlist else chosen  # type: ignore[arg-type]
@@ -198,7 +198,7 @@ def _settings(weights: str, shortlist: str | None) -> Settings:
 
 def _require_drawable(path: Path, force: bool) -> None:
     """Say before the work what would stop the picture after it."""
-    from dancematch.pipeline.pictures import require_drawable
+    from dancematch.report.pictures import require_drawable
 
     require_free(path, force)
     require_drawable(path)

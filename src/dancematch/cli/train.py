@@ -250,8 +250,8 @@ def _summary(row: "Row") -> str:
 
 def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> None:
     """Keep a model with ordinary dances to judge scores by, as many from every folder."""
-    from dancematch.index.cohort import FEWEST
     from dancematch.model.tokeniser import save_model
+    from dancematch.search.confidence.cohort import FEWEST
     from dancematch.training.background import pick_background
 
     background = pick_background(

@@ -10,7 +10,7 @@ from dancematch.cli.output import emit_json, emit_table, json_option, require_fr
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.vocabulary import Word
+    from dancematch.report.word_gallery_data import Word
     from dancematch.types import Fingerprint
 
 _PAGE = Path("words.html")
@@ -51,8 +51,8 @@ def words_command(
     """
     from dancematch.errors import InputError
     from dancematch.model.tokeniser import load_model
-    from dancematch.pipeline.gallery import write_gallery
-    from dancematch.pipeline.vocabulary import words_of
+    from dancematch.report.word_gallery import write_gallery
+    from dancematch.report.word_gallery_data import words_of
 
     if output is not None and not render:
         raise click.UsageError("-o names the page that --render writes; without --render there is none")

@@ -22,7 +22,7 @@ from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_model
 from dancematch.pipeline.extract import end_with_parent, observe, write_ignored
 from dancematch.pipeline.limits import WorkLimits, limit_self
-from dancematch.pipeline.words import words_in
+from dancematch.pipeline.tokenise import words_in
 from dancematch.pose.selection import select_motions
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from dancematch.cluster.numbers import MOST_PARTS
 from dancematch.cluster.shard import Report, Source, StaleError
 from dancematch.cluster.spread import View, ask_all, prepared, search
 from dancematch.errors import ClusterError, InputError
-from dancematch.index.engine import Engine, Query
-from dancematch.index.settings import ANY, DEFAULT, LIMIT, Only, Settings
-from dancematch.index.tracks import Known
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.search.engine import Engine, Query
+from dancematch.search.settings import ANY, DEFAULT, LIMIT, Only, Settings
+from dancematch.search.words.tracks import Known
 from dancematch.types import Match
 
 T = TypeVar("T")

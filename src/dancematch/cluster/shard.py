@@ -15,15 +15,15 @@ from dancematch.catalogue.database import State
 from dancematch.catalogue.records import Changes, Part
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
-from dancematch.index.engine import Engine
-from dancematch.index.entries import NOBODY
-from dancematch.index.likeness import Reading
-from dancematch.index.postings import Tally
-from dancematch.index.settings import Only
-from dancematch.index.shelf import Placed, Volume
-from dancematch.index.shortlist import Census, OwnField, Ranked, Voted
-from dancematch.index.usage import Usage
-from dancematch.pipeline.kept_engine import KeptEngine
+from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.search.engine import Engine
+from dancematch.search.settings import Only
+from dancematch.search.stage1.postings import Tally
+from dancematch.search.stage1.shortlist import Census, OwnField, Ranked, Voted
+from dancematch.search.stage2.variant import Reading
+from dancematch.search.words.entries import NOBODY
+from dancematch.search.words.word_store import Placed, Volume
+from dancematch.search.words.word_usage import Usage
 from dancematch.types import Codebook, Fingerprint
 
 

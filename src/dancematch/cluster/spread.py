@@ -15,16 +15,16 @@ import numpy as np
 from dancematch.catalogue.database import State
 from dancematch.cluster.numbers import parts_of
 from dancematch.cluster.shard import Asked, Fetched, Report
-from dancematch.index.align import usual_similarity
-from dancematch.index.cohort import Cohort
-from dancematch.index.histogram import word_rarity
-from dancematch.index.likeness import Rarity, Reading
-from dancematch.index.postings import Tally, tally_of_all
-from dancematch.index.ranking import Query, Shortlisted, rank
-from dancematch.index.settings import ANY, Only, Settings
-from dancematch.index.shelf import Placed, Shelf, Volume
-from dancematch.index.shortlist import VOTED, Census, Chosen, Ranked, Voted, choose
-from dancematch.index.usage import Usage, usage_of_all
+from dancematch.search.confidence.cohort import Cohort
+from dancematch.search.settings import ANY, Only, Settings
+from dancematch.search.stage1.histogram import word_rarity
+from dancematch.search.stage1.postings import Tally, tally_of_all
+from dancematch.search.stage1.shortlist import VOTED, Census, Chosen, Ranked, Voted, choose
+from dancematch.search.stage2.ranking import Query, Shortlisted, rank
+from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.word_alignment import usual_similarity
+from dancematch.search.words.word_store import Placed, Shelf, Volume
+from dancematch.search.words.word_usage import Usage, usage_of_all
 from dancematch.types import Codebook, Fingerprint, Match
 
 

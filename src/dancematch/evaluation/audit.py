@@ -21,9 +21,9 @@ from dancematch.errors import InputError, NoDancerError
 from dancematch.evaluation.accepts import AcceptCurve, accept_curve, false_accepts, limit_at, true_accepts
 from dancematch.evaluation.bootstrap import Interval, bootstrap_interval, mean_interval
 from dancematch.evaluation.segments import ENOUGH, temporal_iou
-from dancematch.index.settings import Only
-from dancematch.index.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.motion import excerpt, mirror, perturb
+from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
+from dancematch.search.settings import Only
 from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
 
@@ -319,7 +319,7 @@ def _ask(
     catalogue: "Catalogue", name: str, change: str, changed: Changed, family: frozenset[str]
 ) -> Answer | None:
     """Search with and without the dance; None if so little of it is left that it gives no word."""
-    from dancematch.pipeline.readings import readings_of
+    from dancematch.pipeline.query_variants import readings_of
 
     try:
         read = readings_of([changed.motion], catalogue.tokeniser, name)

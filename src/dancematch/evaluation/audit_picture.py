@@ -7,7 +7,7 @@ import numpy as np
 
 from dancematch.evaluation.accepts import AcceptCurve
 from dancematch.evaluation.audit import Audit, Suggestion
-from dancematch.pipeline.pictures import new_figure, require_drawable, write_figure
+from dancematch.report.pictures import new_figure, require_drawable, write_figure
 
 _BARS = {
     "rank1": ("named first", "#c9c5be"),

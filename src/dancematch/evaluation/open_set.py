@@ -26,12 +26,12 @@ from dancematch.evaluation.changes import changed_excerpt
 from dancematch.evaluation.judge import Memory, Track, trained_genres, with_words
 from dancematch.evaluation.tasks import known_genres, view_files
 from dancematch.evaluation.words import Method
-from dancematch.index.engine import Engine, Query
-from dancematch.index.settings import Settings
-from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background
 from dancematch.motion import excerpt, mirror
+from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+from dancematch.search.engine import Engine, Query
+from dancematch.search.settings import Settings
 from dancematch.types import Fingerprint, Motion
 
 LIMITS = (0.001, MAX_EVALUE, 0.1, POSSIBLE_EVALUE)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from dancematch.errors import NoDancerError
 from dancematch.evaluation.recognisers import CANDIDATES, Candidate, Recording
-from dancematch.index.engine import Engine, Query
-from dancematch.index.settings import DEFAULT, Only
-from dancematch.index.verdict import Basis
 from dancematch.model.tokeniser import load_background, load_model
-from dancematch.pipeline.readings import readings_of
-from dancematch.pipeline.words import words_in
+from dancematch.pipeline.query_variants import readings_of
+from dancematch.pipeline.tokenise import words_in
+from dancematch.search.confidence.verdict import Basis
+from dancematch.search.engine import Engine, Query
+from dancematch.search.settings import DEFAULT, Only
 from dancematch.types import Fingerprint, Match
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dancematch.index.histogram import SEEN, word_counts
 from dancematch.model.patches import PatchTokeniser
 from dancematch.motion import CANONICAL, PERTURBATIONS, canonicalise, perturb
+from dancematch.search.stage1.histogram import SEEN, word_counts
 from dancematch.types import Fingerprint, FloatArray, Motion, WordArray
 
 CHANGES = tuple(name for name in PERTURBATIONS if name != "crop")  # all that keep the dance's extent

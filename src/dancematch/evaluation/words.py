@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from dancematch.directions import bone_directions
 from dancematch.evaluation.metrics import Numbers, Values
-from dancematch.index.align import usual_similarity
-from dancematch.index.cohort import Cohort
-from dancematch.index.entries import window_bounds
-from dancematch.index.histogram import (
+from dancematch.model.patches import PatchTokeniser, soft_assignment
+from dancematch.model.tokeniser import load_background
+from dancematch.motion import FPS, canonicalise, excerpt
+from dancematch.search.confidence.cohort import Cohort
+from dancematch.search.metrics.registry import combine
+from dancematch.search.settings import DEFAULT, SETTINGS, Settings
+from dancematch.search.stage1.histogram import (
     DEFAULT_WEIGHTING,
     SEEN,
     Histograms,
@@ -22,15 +25,12 @@ from dancematch.index.histogram import (
     combine_channels,
     word_counts,
 )
-from dancematch.index.judge import judge
-from dancematch.index.likeness import Rarity, Reading
-from dancematch.index.metrics import combine
-from dancematch.index.ranking import score_variants
-from dancematch.index.settings import DEFAULT, SETTINGS, Settings
-from dancematch.index.shelf import Placed, Shelf
-from dancematch.model.patches import PatchTokeniser, soft_assignment
-from dancematch.model.tokeniser import load_background
-from dancematch.motion import FPS, canonicalise, excerpt
+from dancematch.search.stage2.ranking import score_variants
+from dancematch.search.stage2.scoring import judge
+from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.word_alignment import usual_similarity
+from dancematch.search.words.entries import window_bounds
+from dancematch.search.words.word_store import Placed, Shelf
 from dancematch.types import Fingerprint, FloatArray, Motion, Span
 
 SOFT_WORDS = 3  # words that a soft patch is counted as

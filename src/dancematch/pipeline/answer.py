@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dancematch.index.settings import ANY, LIMIT, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE, require_max_evalue, verdict_of
 from dancematch.pipeline.extract import describe_ignored
-from dancematch.pipeline.readings import ClipReading
+from dancematch.pipeline.query_variants import ClipReading
 from dancematch.pipeline.wording import verdict_sentence
+from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
+from dancematch.search.settings import ANY, LIMIT, Only, Settings
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}

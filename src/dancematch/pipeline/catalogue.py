@@ -13,12 +13,11 @@ from dancematch.catalogue.stats import Stats, stats_of
 from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
-from dancematch.index.settings import ANY, LIMIT, Only, Settings
-from dancematch.index.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import to_body15
+from dancematch.pipeline.cached_engine import KeptEngine
 from dancematch.pipeline.extract import (
     Look,
     MakeEstimator,
@@ -29,17 +28,18 @@ from dancematch.pipeline.extract import (
     motions_of_many,
     named_anew,
 )
-from dancematch.pipeline.kept_engine import KeptEngine
 from dancematch.pipeline.periods import measure_periods
-from dancematch.pipeline.words import period_in, words_in
+from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions
+from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
+from dancematch.search.settings import ANY, LIMIT, Only, Settings
 from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
 
 if TYPE_CHECKING:
-    from dancematch.index.engine import Engine
     from dancematch.pipeline.answer import Answer
-    from dancematch.pipeline.readings import ClipReading, Performance
+    from dancematch.pipeline.query_variants import ClipReading, Performance
+    from dancematch.search.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class Catalogue:
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
     ) -> "ClipReading":
         """As `readings`, together with who and what was followed in the clip but is no dancer."""
-        from dancematch.pipeline.readings import read_clip
+        from dancematch.pipeline.query_variants import read_clip
 
         make = self._make_estimator
         return read_clip(clip, self.tokeniser, make_estimator=make, on_progress=on_progress)

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dancematch.index.verdict import MAX_EVALUE, shipped_calibration
 from dancematch.motion import mirror
+from dancematch.search.confidence.verdict import MAX_EVALUE, shipped_calibration
 from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
-    from dancematch.index.engine import Query
     from dancematch.model.tokeniser import Tokeniser
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
+    from dancematch.search.engine import Query
 
 NEAREST = 10  # others of each dance that are looked at; larger groups hang together through their members
 
@@ -86,8 +86,8 @@ def _queries(
     said: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
 ) -> "Iterator[Query]":
     """Each dancer of a dance, as kept and mirrored."""
-    from dancematch.index.engine import Query
-    from dancematch.pipeline.readings import hidden_as, readings_of_words
+    from dancematch.pipeline.query_variants import hidden_as, readings_of_words
+    from dancematch.search.engine import Query
 
     if len(motions) != len(said):  # of some dancer no skeletons were kept
         for performance in readings_of_words(said, tokeniser):

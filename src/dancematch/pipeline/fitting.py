@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dancematch.errors import InputError
-from dancematch.index.fit import Fitted, Question, first_is_right, fit_weights
-from dancematch.index.metrics import METRICS
-from dancematch.index.settings import DEFAULT
-from dancematch.index.weights import ENGINES_OWN, WEIGHTS_DEFAULT
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import Progress
+from dancematch.search.metrics.registry import METRICS
+from dancematch.search.metrics.weight_fitting import Fitted, Question, first_is_right, fit_weights
+from dancematch.search.metrics.weights import ENGINES_OWN, WEIGHTS_DEFAULT
+from dancematch.search.settings import DEFAULT
 
 LEARNABLE = tuple(dict.fromkeys((*ENGINES_OWN, *METRICS)))
 
@@ -68,7 +68,7 @@ def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str
 def _questions(
     catalogue: Catalogue, metrics: Sequence[str], on_progress: Progress | None
 ) -> Iterator[Question]:
-    from dancematch.index.engine import Query
+    from dancematch.search.engine import Query
 
     settings = replace(DEFAULT, weights={name: 1 / len(metrics) for name in metrics})
     labels = {dance.dance_id: dance.label for dance in catalogue.dances()}

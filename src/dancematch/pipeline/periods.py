@@ -5,7 +5,7 @@ import logging
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.pipeline.words import period_in
+from dancematch.pipeline.tokenise import period_in
 
 log = logging.getLogger(__name__)
 

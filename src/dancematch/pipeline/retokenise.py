@@ -14,7 +14,7 @@ from dancematch.errors import CatalogueError
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.extract import Progress
-from dancematch.pipeline.words import period_in, put_into_words
+from dancematch.pipeline.tokenise import period_in, put_into_words
 
 _NAMED = 20  # dances that a message names before it only counts
 

@@ -5,7 +5,7 @@ The page says the same in its own language: `server/static/say.js`.
 
 import math
 
-from dancematch.index.verdict import POSSIBLE_EVALUE, shipped_calibration
+from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, shipped_calibration
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03

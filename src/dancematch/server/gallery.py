@@ -11,7 +11,7 @@ from dancematch.errors import ModelError
 from dancematch.formats.files import write_bytes
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.vocabulary import (
+from dancematch.report.word_gallery_data import (
     Word,
     channel_joints,
     figures_of,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.index.histogram import DEFAULT_WEIGHTING, damped, word_counts, word_rarity
+from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, damped, word_counts, word_rarity
 from dancematch.types import Fingerprint
 
 _ROUNDS = 8  # of the iteration; more change nothing that is seen

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.footage import Footage
-from dancematch.pipeline.report import command_for, evidence, limit_option
-from dancematch.pipeline.report_page import page_of
+from dancematch.report.evidence import command_for, evidence, limit_option
+from dancematch.report.evidence_page import page_of
+from dancematch.report.footage import Footage
 from dancematch.server.children import cut_out
 from dancematch.server.options import Options
 from dancematch.server.searches import KeptSearch

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
-from dancematch.index.verdict import MAX_EVALUE
-from dancematch.pipeline.compare import BONES
+from dancematch.report.compare import BONES
+from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.server import schemas
 from dancematch.server.access import READER, At, Scopes, Threads, told
 from dancematch.server.gallery import joints_of_channels

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from dancematch.index.settings import LIMIT
-from dancematch.index.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
+from dancematch.search.settings import LIMIT
 from dancematch.server import schemas, schemas_searches
 from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
 from dancematch.server.problems import not_found

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dancematch.pipeline.answer import Answer
-from dancematch.pipeline.readings import Performance
-from dancematch.pipeline.report import Clip
+from dancematch.pipeline.query_variants import Performance
+from dancematch.report.evidence import Clip
 from dancematch.server.children import Picture
 from dancematch.server.problems import not_found
 from dancematch.types import Match

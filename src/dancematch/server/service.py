@@ -12,17 +12,17 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
-from dancematch.index.engine import Query
-from dancematch.index.explain import explain
-from dancematch.index.settings import LIMIT, Only
-from dancematch.index.verdict import MAX_EVALUE
 from dancematch.pipeline.answer import Searching, search_dancers
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.compare import compare
 from dancematch.pipeline.extract import SERVICE_SUFFIX
-from dancematch.pipeline.readings import ClipReading, read_motions, readings_of, readings_of_words
-from dancematch.pipeline.report import Clip, Kind, dancer_of
+from dancematch.pipeline.query_variants import ClipReading, read_motions, readings_of, readings_of_words
 from dancematch.pose.weights import cache_dir
+from dancematch.report.compare import compare
+from dancematch.report.evidence import Clip, Kind, dancer_of
+from dancematch.search.confidence.verdict import MAX_EVALUE
+from dancematch.search.engine import Query
+from dancematch.search.explain import explain
+from dancematch.search.settings import LIMIT, Only
 from dancematch.server.children import Picture, Seen
 from dancematch.server.gallery import Gallery
 from dancematch.server.jobs import Job, JobTable, now

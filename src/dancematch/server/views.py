@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dancematch.index.explain import Evidence, Explanation
-from dancematch.index.histogram import SEEN
 from dancematch.motion import to_body15
 from dancematch.pipeline import wording
 from dancematch.pipeline.answer import Answer
-from dancematch.pipeline.compare import BONES, VISIBLE, Comparison
-from dancematch.pipeline.compare_page import rounded
-from dancematch.pipeline.drawings import pooled
 from dancematch.pipeline.extract import describe_ignored
+from dancematch.report.compare import BONES, VISIBLE, Comparison
+from dancematch.report.compare_page import rounded
+from dancematch.report.drawings import pooled
+from dancematch.search.explain import Evidence, Explanation
+from dancematch.search.stage1.histogram import SEEN
 from dancematch.server.children import Picture
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span

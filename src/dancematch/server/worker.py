@@ -86,7 +86,7 @@ def _look(source: Path, target: Path, limits: WorkLimits, make_estimator: MakeEs
 
 
 def _cut(source: Path, target: Path, moments: list[float], marks: list[Any]) -> None:
-    from dancematch.pipeline.footage import cut_out
+    from dancematch.report.footage import cut_out
 
     known = [None if mark is None else np.array(mark, dtype=np.float32) for mark in marks]
     arrays: dict[str, Any] = {}

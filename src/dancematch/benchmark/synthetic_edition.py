@@ -1,0 +1,223 @@
+"""The synthetic edition: rendered performances with the information that a download would have.
+
+Everything follows from the seed. Each performer (a body, a manner, clothes) dances every
+choreography once, in front of another camera, at another tempo, sometimes mirrored, sometimes
+with somebody else in the frame. From the videos on, the builder treats them as recorded clips.
+"""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.benchmark.labels import Label
+from dancematch.benchmark.sources import SUFFIX
+from dancematch.errors import InputError
+from dancematch.formats.files import write_bytes
+from dancematch.motion import change_tempo, excerpt, mirror, perturb
+from dancematch.pipeline.extract import Progress
+from dancematch.synthetic.camera import Camera
+from dancematch.synthetic.choreography import Choreography, Dancer, choreography, perform
+from dancematch.synthetic.filming import film_all
+from dancematch.synthetic.mannequin import Look
+from dancematch.synthetic.renderer import render, side_by_side
+from dancematch.types import Motion
+
+_FIRST_SEED = 100_000  # of choreographies and dancers: the demonstration's are below
+_SEEDS_AN_EDITION = 4096  # as many choreographies have names of their own
+_LEAD_IN_SECONDS = 1.0  # a recording begins anywhere in the first second
+_TEMPI = (0.85, 1.2)
+
+
+@dataclass(frozen=True)
+class Script:
+    """What to render: every number that changes a picture."""
+
+    choreographies: int = 20
+    performances: int = 10
+    seed: int = 0
+    seconds: float = 8.0
+    size: tuple[int, int] = (640, 480)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.choreographies <= _SEEDS_AN_EDITION or not 1 <= self.performances <= 1000:
+            raise InputError(
+                f"1 to {_SEEDS_AN_EDITION} choreographies and 1 to 1000 performances can be rendered,"
+                f" got {self.choreographies} and {self.performances}"
+            )
+        if self.seed < 0 or not 1 <= self.seconds <= 60:
+            raise InputError(
+                f"a seed of 0 or more and 1 to 60 seconds are needed, got {self.seed} and {self.seconds}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What an edition made of it is called."""
+        return f"synthetic {self.choreographies} x {self.performances}, seed {self.seed}"
+
+    def labels(self) -> tuple[Label, ...]:
+        """The choreographies, by their names."""
+        return tuple(
+            Label(f"DM{number:04}", _titled(choreography(self._dance(number)).name))
+            for number in range(self.choreographies)
+        )
+
+    def takes(self) -> "list[Take]":
+        """Every performance of every choreography."""
+        return [
+            Take.random(self, number, performer)
+            for number in range(self.choreographies)
+            for performer in range(self.performances)
+        ]
+
+    def _dance(self, number: int) -> int:
+        return _FIRST_SEED + self.seed * _SEEDS_AN_EDITION + number
+
+
+@dataclass(frozen=True)
+class Take:
+    """One clip: who dances what, and how it is filmed."""
+
+    number: int  # of the choreography
+    performer: int
+    dance: int  # seed of the choreography
+    dancer: int  # seed of body, manner and clothes
+    azimuth: float
+    height: float
+    tempo: float
+    mirrored: bool
+    noise: float  # how much the joints tremble, of a usual amount
+    company: str  # "alone", "partner" who dances along, or "onlooker" who hardly moves
+    start: float
+    seconds: float
+    size: tuple[int, int]
+
+    @classmethod
+    def random(cls, script: Script, number: int, performer: int) -> "Take":
+        """Another one for every seed, choreography and performer."""
+        rng = np.random.default_rng([script.seed, number, performer, 5])
+        return cls(
+            number=number,
+            performer=performer,
+            dance=script._dance(number),
+            dancer=_FIRST_SEED + script.seed * _SEEDS_AN_EDITION + performer,
+            azimuth=round(float(rng.uniform(-40, 40)), 1),
+            height=round(float(rng.uniform(0.8, 1.8)), 2),
+            tempo=round(float(rng.uniform(*_TEMPI)), 3),
+            mirrored=bool(rng.random() < 0.25),
+            noise=round(float(rng.choice([0.0, 0.25, 0.5])), 2),
+            company=str(rng.choice(["alone", "partner", "onlooker"], p=[0.7, 0.15, 0.15])),
+            start=round(float(rng.uniform(0, _LEAD_IN_SECONDS)), 3),
+            seconds=script.seconds,
+            size=script.size,
+        )
+
+    @property
+    def name(self) -> str:
+        """The clip's file name, without suffix."""
+        return f"clip-{self.number:04}-{self.performer:03}"
+
+    def choreography(self) -> Choreography:
+        """What is danced."""
+        return self._long_enough(self.dance, bpm=104 + 4 * (self.dance % 5))
+
+    def motions(self) -> list[Motion]:
+        """Everybody who is in the frame, the performer first."""
+        # Everybody keeps the music's tempo, so that `tempo` alone says how fast a clip is.
+        lead, other = (replace(Dancer.random(seed), tempo=1.0) for seed in (self.dancer, self._other))
+        cast = [perform(self.choreography(), lead)]
+        if self.company == "partner":
+            cast.append(perform(self.choreography(), other))
+        elif self.company == "onlooker":
+            idle = self._long_enough(self.dance % _FIRST_SEED % 97, bpm=60)  # none of any edition's dances
+            cast.append(perform(idle, replace(other, amplitude=0.15, energy=0.0)))
+        changed = [self._changed(motion, seed) for seed, motion in enumerate(cast)]
+        return side_by_side(changed) if len(changed) > 1 else changed
+
+    @property
+    def _other(self) -> int:
+        """Seed of somebody who is no performer of this edition."""
+        return self.dancer + _SEEDS_AN_EDITION // 2
+
+    def _long_enough(self, seed: int, bpm: float) -> Choreography:
+        """A dance that lasts for the clip even at the highest tempo."""
+        beats = (self.seconds + _LEAD_IN_SECONDS + 0.2) * _TEMPI[1] * bpm / 60
+        return choreography(seed, eight_counts=int(beats // 8) + 1, bpm=bpm)
+
+    def _changed(self, motion: Motion, seed: int) -> Motion:
+        motion = change_tempo(motion, self.tempo)
+        motion = excerpt(motion, self.start, self.start + self.seconds)
+        motion = mirror(motion) if self.mirrored else motion
+        return perturb(motion, "noise", self.noise, seed=self.dance + self.dancer + seed)
+
+    def film(self, folder: Path) -> Path:
+        """Render it into `folder`, unless it is there already; its information is there before it."""
+        path = folder / f"{self.name}.mp4"
+        if not path.exists():
+            info = json.dumps(self.info(), indent=1).encode()
+            write_bytes(folder / f"{self.name}{SUFFIX}", info, overwrite=True)
+            looks = [Look.random(self.dancer), Look.random(self._other)]
+            camera = Camera(azimuth=self.azimuth, height=self.height)
+            render(self.motions(), path, looks=looks, camera=camera, size=self.size)
+        return path
+
+    def info(self) -> dict[str, object]:
+        """What a download would say of it, worded in one of four ways."""
+        name = _titled(choreography(self.dance).name)
+        hashtag = name.replace(" ", "")
+        title, tags, description = [
+            (f"{name} dance", ["dance", "challenge"], ""),
+            ("Learnt this one in an evening", ["dance", f"#{hashtag}"], ""),
+            ("Second attempt", ["dance"], f"This is me with {name}, what do you think?"),
+            (f"{name[:2]}{name[3:]} challenge", [], ""),  # a letter is missing
+        ][(self.number + self.performer) % 4]
+        shown = ("azimuth", "height", "tempo", "mirrored", "noise", "company", "start")
+        return {
+            "id": f"{self.dance}-{self.performer}",
+            "extractor_key": "DanceMatch",
+            "title": title,
+            "tags": tags,
+            "description": description,
+            "uploader_id": f"@performer-{self.dancer}",
+            "license": "Apache-2.0",
+            "dancematch": {key: value for key, value in asdict(self).items() if key in shown},
+        }
+
+
+def film(
+    script: Script, folder: Path, *, jobs: int = 1, force: bool = False, tell: Progress
+) -> Sequence[Label]:
+    """Render every take into `folder` and list the labels; an interrupted run is continued.
+
+    A folder of another script's videos is emptied only by `force`.
+    """
+    mark = folder / "script.json"
+    wanted = json.dumps(asdict(script))
+    if folder.exists() and not (mark.exists() and mark.read_text(encoding="utf-8") == wanted):
+        if any(path.suffix != ".part" for path in folder.iterdir()) and not force:
+            raise InputError(
+                f"{folder} holds other videos; choose another folder, or say --force to replace them"
+            )
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(mark, wanted.encode(), overwrite=True)
+    labels = script.labels()
+    write_bytes(folder / "labels.csv", _label_table(labels).encode(), overwrite=True)
+    film_all(script.takes(), folder, jobs, tell)
+    return labels
+
+
+def _label_table(labels: Sequence[Label]) -> str:
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerows([["id", "name"], *([label.label_id, label.name] for label in labels)])
+    return table.getvalue()
+
+
+def _titled(name: str) -> str:
+    return name.replace("-", " ").title()

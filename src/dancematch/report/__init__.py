@@ -1,0 +1,1 @@
+"""What people look at: comparisons, evidence, drawings, pictures, the gallery of words."""

@@ -1,0 +1,347 @@
+"""Two performances of one dance, moment by moment: where, by how much and how late they differ.
+
+A difference is the angle between the two directions of a bone, in degrees, after each dancer is turned
+to face forward. Directions know nothing of the dancers' build, and a bone's says nothing of the bones
+it hangs from: an arm held too low at the shoulder is one difference, not one of elbow and hand as well.
+"Late" is against an even tempo through the whole performance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.model.tokeniser import Tokeniser
+from dancematch.motion import canonicalise, mirror
+from dancematch.pipeline.query_variants import Performance
+from dancematch.search.engine import Engine
+from dancematch.search.explain import Evidence, evidence_of
+from dancematch.search.stage2.local_alignment import Segment
+from dancematch.skeletons import BODY15
+from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
+
+# A bone's name, and the joints that it runs between; the two lines across show leaning and twisting.
+BONES: dict[str, tuple[str, str]] = {
+    "head": ("neck", "head"),
+    "torso": ("pelvis", "neck"),
+    "shoulders": ("right_shoulder", "left_shoulder"),
+    "hips": ("right_hip", "left_hip"),
+    **{
+        f"{side} {bone}": (f"{side}_{upper}", f"{side}_{lower}")
+        for bone, upper, lower in (
+            ("upper arm", "shoulder", "elbow"),
+            ("forearm", "elbow", "wrist"),
+            ("thigh", "hip", "knee"),
+            ("shin", "knee", "ankle"),
+        )
+        for side in ("left", "right")
+    },
+}
+WORST = 5  # moments
+SAME = 0.5  # of the time in matching passages, that a possible match needs
+VISIBLE = 0.4  # a joint below this is a guess of the pose estimator
+LATEST_SECONDS = 0.4  # beyond the place that the words give: farther apart, it is another movement
+MOMENT_SECONDS = 0.5  # what a moment lasts
+_APART_SECONDS = 1.5  # between two moments that are both named
+_HURRY = 0.02  # for a frame of lateness gained or lost: as much as 12 degrees of difference in all bones
+NO_DIFFERENCE = 1.0  # degrees that are no difference
+_NAMED = 3  # bones of a moment
+_UNCUT = 0.75  # of a passage, that must be left where it meets another
+_STEADY_SECONDS = 3.0  # over which the words' opinion of the place is taken together
+_ENDS = np.array([[BODY15.index(joint) for joint in ends] for ends in BONES.values()])
+_WAYS = (("to the right", "to the left"), ("low", "high"), ("back", "forward"))  # by axis: less, more
+
+IntArray = NDArray[np.int64]
+Seconds = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoneDifference:
+    """How far a bone is from where the reference has it, in degrees."""
+
+    bone: str
+    mean: float
+    high: float  # a tenth of the time it is more
+    worst_at: float  # seconds of the clip
+    tendency: str = ""  # "low": more often than not it is too low; empty if there is none
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment at which the two differ much."""
+
+    query: float  # seconds of the clip
+    reference: float
+    degrees: float  # mean over the bones
+    late: float  # seconds; below 0 where the clip is early
+    bones: tuple[BoneDifference, ...]  # those that differ most
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A clip and a reference, moment by moment."""
+
+    match: Match
+    tempo: float  # the clip's speed over the reference's
+    matched: float  # the share of the time that lies in passages whose words match
+    query: Seconds  # [moments] seconds of the clip
+    reference: Seconds  # [moments] of the reference
+    late: Seconds  # [moments] below 0 = early
+    degrees: FloatArray  # [moments, bones] by `BONES`, NaN where either does not show the bone
+    # [moments, 15, 3] facing forward, on one standard body; mirrored if the match is, NaN where unseen
+    query_joints: FloatArray
+    reference_joints: FloatArray
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the two are one dance: the match's verdict; a possible one needs words that match for long.
+
+        With nothing else to compare with, two dances of one style are easily a possible match. Words alone
+        do not make one: clips in which hardly anything moves match all the time.
+        """
+        verdict = self.match.verdict
+        return "no match" if verdict == "possible match" and self.matched < SAME else verdict
+
+    @property
+    def same(self) -> bool:
+        """Whether the two are a match or a possible one."""
+        return self.verdict != "no match"
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Over the bones, by moment; NaN where none is shown."""
+        return _mean(self.degrees, axis=1)
+
+    @cached_property
+    def bones(self) -> tuple[BoneDifference, ...]:
+        """Each bone that both show, the one that differs most first."""
+        everywhere = np.arange(len(self.degrees))
+        shown = np.flatnonzero(np.isfinite(self.degrees).any(axis=0)).tolist()
+        return tuple(sorted((self._bone(bone, everywhere) for bone in shown), key=lambda one: -one.mean))
+
+    @cached_property
+    def worst(self) -> tuple[Moment, ...]:
+        """The moments at which the two differ most, and more than on average, in order of time."""
+        if not np.isfinite(self.mean).any():
+            return ()
+        rate = 1 / float(np.median(np.diff(self.reference))) if len(self.reference) > 1 else 1.0
+        half, apart = max(1, round(MOMENT_SECONDS * rate / 2)), round(_APART_SECONDS * rate)
+        around = [
+            np.arange(max(0, i - half), min(len(self.mean), i + half + 1)) for i in range(len(self.mean))
+        ]
+        smooth = np.array([_mean(self.mean[near], axis=0) for near in around])
+        usual, found = float(_mean(self.mean, axis=0)), list[int]()
+        for place in np.argsort(-np.nan_to_num(smooth, nan=-1.0), kind="stable").tolist():
+            enough = smooth[place] > max(usual, NO_DIFFERENCE)
+            if enough and len(found) < WORST and all(abs(place - one) >= apart for one in found):
+                found.append(place)
+        return tuple(self._moment(place, around[place], float(smooth[place])) for place in sorted(found))
+
+    def _moment(self, place: int, near: IntArray, degrees: float) -> Moment:
+        shown = np.flatnonzero(np.isfinite(self.degrees[near]).any(axis=0)).tolist()
+        bones = sorted((self._bone(bone, near) for bone in shown), key=lambda one: -one.mean)
+        late = float(np.median(self.late[near]))
+        return Moment(
+            float(self.query[place]), float(self.reference[place]), degrees, late, tuple(bones[:_NAMED])
+        )
+
+    def _bone(self, bone: int, moments: IntArray) -> BoneDifference:
+        values = self.degrees[moments, bone]
+        seen = moments[np.isfinite(values)]
+        values = self.degrees[seen, bone]
+        apart = (
+            directions(self.query_joints[seen])[:, bone] - directions(self.reference_joints[seen])[:, bone]
+        )
+        return BoneDifference(
+            list(BONES)[bone], float(values.mean()), float(np.quantile(values, 0.9)),
+            float(self.query[seen[values.argmax()]]), _tendency(apart),
+        )  # fmt: skip
+
+
+def _tendency(apart: FloatArray) -> str:
+    """Which way a bone points too far, if it is mostly one way."""
+    mean = apart.mean(axis=0)
+    axis = int(np.abs(mean).argmax())
+    # The sine of some ten degrees, and more than half of how far it is off altogether.
+    if abs(mean[axis]) < 0.17 or abs(mean[axis]) < 0.5 * np.linalg.norm(apart, axis=1).mean():
+        return ""
+    return _WAYS[axis][int(mean[axis] > 0)]
+
+
+def _mean(values: FloatArray, axis: int) -> FloatArray:
+    """The mean of what is not NaN; NaN where nothing is."""
+    known = np.isfinite(values)
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0).sum(axis=axis)
+    return np.asarray(total / np.where(count > 0, count, np.nan))
+
+
+def compare(
+    clip: Sequence[Performance],
+    reference: Sequence[Performance],
+    tokeniser: Tokeniser,
+    background: Sequence[Fingerprint],
+    *,
+    name: str = "reference",
+    mirrored: bool | None = None,
+) -> Comparison:
+    """Lay the clip beside the reference and measure how they differ.
+
+    Of several dancers those two are compared who fit best. `mirrored` says whether the clip is to be
+    read mirrored; by default, as it fits better. The likelihood ratio is relative to `background`, unrelated
+    dances in the same words, as in a search of a catalogue that holds the reference alone.
+    """
+    engine = Engine(tokeniser.codebook, [(name, one.words) for one in reference], background=background)
+    queries = [
+        query for one in clip for query in one.queries() if mirrored is None or query.mirrored == mirrored
+    ]
+    (match,) = engine.search(queries, limit=1)
+    asked = next(q for q in queries if (q.dancer, q.mirrored) == (match.dancer, match.mirrored))
+    evidence = evidence_of(engine, asked, match)
+    own = next(one.motion for one in clip if one.dancer == match.dancer)
+    shown = canonicalise(mirror(own) if match.mirrored else own)
+    return laid_beside(match, evidence, shown, canonicalise(reference[evidence.track].motion))
+
+
+def laid_beside(
+    match: Match,
+    evidence: Evidence,
+    clip: Motion,
+    reference: Motion,
+    segments: Sequence[Segment] | None = None,
+) -> Comparison:
+    """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is.
+
+    They are laid along `segments` that do not cross or, if none are given, all that match.
+    """
+    segments = in_order(evidence.segments) if segments is None else segments
+    times = reference.start + np.arange(len(reference.joints)) / reference.fps
+    expected = _expected(evidence, times, segments)
+    last = clip.start + (len(clip.joints) - 1) / clip.fps
+    within = np.flatnonzero((expected >= clip.start - 1e-6) & (expected <= last + 1e-6))
+    frames = np.round((expected[within] - clip.start) * clip.fps).astype(np.int64)
+    ours, theirs = directions(_shown(clip)), directions(_shown(reference)[within])
+    frames = _followed(ours, theirs, frames, round(LATEST_SECONDS * clip.fps))
+    cosines = np.clip((ours[frames] * theirs).sum(axis=2), -1, 1)
+    query = clip.start + frames / clip.fps
+    slope, begin = _even_tempo(times[within], query)
+    return Comparison(
+        match, 1 / slope, _matched(evidence, query, segments),
+        query, times[within], query - (begin + slope * times[within]),
+        np.degrees(np.arccos(cosines)).astype(np.float32),
+        _shown(clip)[frames], _shown(reference)[within],
+    )  # fmt: skip
+
+
+def _expected(evidence: Evidence, times: Seconds, segments: Sequence[Segment]) -> Seconds:
+    """When in the clip each time of the reference is, as the words have it.
+
+    The line at an even tempo, and how far the passages that match lie beside it for a while: where
+    words say little, the best of them may wander.
+    """
+    offset, tempo = evidence.line
+    query, reference = evidence.query, evidence.reference
+
+    def on_the_line(moments: NDArray[np.floating]) -> Seconds:
+        words = (moments - reference.start) / reference.seconds_per_word - 0.5
+        return np.asarray(query.start + ((words - offset) / tempo + 0.5) * query.seconds_per_word)
+
+    parts = [segment.path for segment in segments] or [evidence.straight]
+    pairs = np.concatenate(parts)
+    own = query.start + (pairs[:, 0] + 0.5) * query.seconds_per_word
+    theirs = reference.start + (pairs[:, 1] + 0.5) * reference.seconds_per_word
+    beside = own - on_the_line(theirs)
+    half = _STEADY_SECONDS / 2
+    steady = [np.median(beside[np.abs(theirs - moment) <= half]) for moment in theirs]
+    return np.asarray(on_the_line(times) + np.interp(times, theirs, steady))
+
+
+def _matched(evidence: Evidence, query: Seconds, segments: Sequence[Segment]) -> float:
+    """The share of moments within passages that match, those that do not cross."""
+    spans = [evidence.query.span(*segment.query) for segment in segments]
+    inside = [(query >= span.start) & (query < span.end) for span in spans]
+    return float(np.any(inside, axis=0).mean()) if inside else 0.0
+
+
+def in_order(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments, best first, that do not cross one taken before; in order of time.
+
+    Where two meet, they may overlap by a little, which the worse one is cut by.
+    """
+    taken: list[Segment] = []
+    for segment in segments:
+        path = segment.path
+        for one in taken:
+            before = (path[:, 0] < one.query[0]) & (path[:, 1] < one.reference[0])
+            after = (path[:, 0] > one.query[1]) & (path[:, 1] > one.reference[1])
+            path = path[before if before.sum() > after.sum() else after]
+        if len(path) > _UNCUT * len(segment.path):
+            taken.append(replace(segment, path=path))
+    return sorted(taken, key=lambda segment: segment.query)
+
+
+def directions(joints: FloatArray) -> FloatArray:
+    """The directions of the bones, [frames, bones, 3] of length 1; NaN where one is not seen."""
+    bones = joints[:, _ENDS[:, 1]] - joints[:, _ENDS[:, 0]]
+    length = np.linalg.norm(bones, axis=2, keepdims=True)
+    return np.asarray(bones / np.where(length > 1e-6, length, np.nan))
+
+
+def _shown(canonical: Motion) -> FloatArray:
+    """The joints of `body15`, NaN also where the estimator only guessed."""
+    guessed = canonical.visibility[:, 1:] < VISIBLE
+    return np.where(guessed[:, :, None], np.nan, canonical.joints[:, 1:]).astype(np.float32)
+
+
+def _followed(ours: FloatArray, theirs: FloatArray, frames: IntArray, reach: int) -> IntArray:
+    """The frame of the clip that goes with each frame of the reference, near the expected one.
+
+    The cheapest way through: what the poses differ by, and a little for each frame by which the clip
+    gets later or earlier, which is by one frame at most.
+    """
+    shifts = np.arange(-reach, reach + 1)
+    last = len(ours) - 1
+    cost = np.stack([_unlikeness(ours[np.clip(frames + shift, 0, last)], theirs) for shift in shifts], axis=1)
+    outside = (frames[:, None] + shifts < 0) | (frames[:, None] + shifts > last)
+    cost[outside] += 2.0  # more than any pose differs
+    best, came = cost[0].copy(), np.zeros(cost.shape, dtype=np.int64)
+    for row in range(1, len(cost)):
+        earlier = np.concatenate([[np.inf], best[:-1]]) + _HURRY
+        later = np.concatenate([best[1:], [np.inf]]) + _HURRY
+        ways = np.stack([earlier, best, later])
+        chosen = np.where(ways[1] <= ways.min(axis=0), 1, ways.argmin(axis=0))
+        best = ways[chosen, np.arange(len(shifts))] + cost[row]
+        came[row] = chosen - 1
+    place = int(best.argmin())
+    path = np.empty(len(cost), dtype=np.int64)
+    for row in range(len(cost) - 1, -1, -1):
+        path[row] = place
+        place += int(came[row, place])
+    # Where the expected frames stand still, a step earlier would go back in time.
+    return np.maximum.accumulate(np.clip(frames + shifts[path], 0, last))
+
+
+def _unlikeness(ours: FloatArray, theirs: FloatArray) -> Seconds:
+    """1 - cosine of the bones, their mean by frame; 0 where none is shown."""
+    return np.nan_to_num(_mean(1 - (ours * theirs).sum(axis=2), axis=1)).astype(np.float64)
+
+
+def _even_tempo(reference: Seconds, query: Seconds) -> tuple[float, float]:
+    """Slope and start of the straight line through the moments: median of slopes, then of starts.
+
+    Moments half the performance apart, so that a hesitation does not turn the line.
+    """
+    half = len(reference) // 2
+    if half == 0:
+        return 1.0, float(query[0] - reference[0])
+    slope = float(np.median((query[half:] - query[:-half]) / (reference[half:] - reference[:-half])))
+    slope = min(max(slope, 0.25), 4.0)
+    return slope, float(np.median(query - slope * reference))
+
+
+def spans(comparison: Comparison) -> tuple[Span, Span]:
+    """What was compared: of the clip, and of the reference."""
+    own, theirs = comparison.query, comparison.reference
+    return Span(float(own[0]), float(own[-1]) + 1e-3), Span(float(theirs[0]), float(theirs[-1]) + 1e-3)

@@ -1,0 +1,125 @@
+"""A comparison as one HTML page that needs nothing beside it: two figures that move together.
+
+The page is `compare.html` with the comparison put in as JSON; one player drives both figures.
+"""
+
+import json
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dancematch.formats.files import write_bytes
+from dancematch.pipeline.wording import capitalise, ratio_words
+from dancematch.report.compare import BONES, SAME, Comparison, Moment
+from dancematch.skeletons import BODY15
+from dancematch.types import FloatArray
+
+_FPS = 15.0  # of the figures: enough for the eye, half the page
+
+
+def write_page(
+    path: str | Path, comparison: Comparison, *, clip: str, reference: str, overwrite: bool = False
+) -> None:
+    """Write the page; `clip` and `reference` are what the two are called on it."""
+    # A name may hold "</script>"; JSON has another way to write the first of these letters.
+    data = json.dumps(_content(comparison), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    page = (files("dancematch.pipeline") / "compare.html").read_text(encoding="utf-8")
+    page = page.replace("{{clip}}", escape(clip)).replace("{{reference}}", escape(reference))
+    write_bytes(Path(path), page.replace("{{data}}", data).encode(), overwrite=overwrite)
+
+
+def facts(comparison: Comparison) -> str:
+    """What there is to say of the two as a whole, in a sentence or two."""
+    match, mean = comparison.match, comparison.mean
+    manner = "mirrored, " if match.mirrored else ""
+    seen = mean[np.isfinite(mean)]
+    off = f"{seen.mean():.0f} degrees apart on average" if len(seen) else "no bone is seen in both"
+    return (
+        f"Seconds {comparison.query[0]:.1f} to {comparison.query[-1]:.1f} of the clip, {manner}beside "
+        f"{comparison.reference[0]:.1f} to {comparison.reference[-1]:.1f} of the reference, at "
+        f"{comparison.tempo:.2f} times its tempo: {off}. "
+        f"{capitalise(comparison.verdict)}: the words match for {100 * comparison.matched:.0f} % of the time"
+        f"{_needed(comparison)}. "
+        + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
+    )
+
+
+def _needed(comparison: Comparison) -> str:
+    """Why it is no match, where that is not by the likelihood ratio."""
+    short = comparison.verdict != comparison.match.verdict
+    return f", less than the {100 * SAME:.0f} % that a possible match needs" if short else ""
+
+
+def moment_text(moment: Moment) -> str:
+    """A moment in words."""
+    bones = ", ".join(
+        f"{bone.bone} {bone.mean:.0f}" + (f" (too {_way(bone.tendency)})" if bone.tendency else "")
+        for bone in moment.bones
+    )
+    return f"{moment.query:.1f} s, reference {moment.reference:.1f} s: {bones}{lateness(moment.late)}"
+
+
+def lateness(seconds: float) -> str:
+    """Said only where it can be seen."""
+    return "" if abs(seconds) < 0.1 else f"; {abs(seconds):.1f} s {'late' if seconds > 0 else 'early'}"
+
+
+def _way(tendency: str) -> str:
+    return f"far {tendency}" if tendency not in ("low", "high") else tendency
+
+
+def _content(comparison: Comparison) -> dict[str, Any]:
+    step = _seconds_apart(comparison)
+    every = max(1, round(1 / (_FPS * step)))
+    kept = np.arange(0, len(comparison.query), every)
+    bones = [
+        {
+            "name": name,
+            "ends": [BODY15.index(joint) for joint in ends],
+            "degrees": rounded(comparison.degrees[kept, number], 0),
+        }
+        for number, (name, ends) in enumerate(BONES.items())
+        if np.isfinite(comparison.degrees[:, number]).any()
+    ]
+    worst = [
+        {
+            "text": moment_text(moment),
+            "frame": int(np.abs(comparison.reference[kept] - moment.reference).argmin()),
+        }
+        for moment in comparison.worst
+    ]
+    return {
+        "facts": facts(comparison),
+        "fps": 1 / (every * step),
+        "joints": BODY15.joints,
+        "parents": BODY15.parents,
+        "query_seconds": rounded(comparison.query[kept], 2),
+        "reference_seconds": rounded(comparison.reference[kept], 2),
+        "late": rounded(comparison.late[kept], 2),
+        "mean": rounded(comparison.mean[kept], 1),
+        "bones": bones,
+        "worst": worst,
+        "query_joints": [_centimetres(pose) for pose in comparison.query_joints[kept]],
+        "reference_joints": [_centimetres(pose) for pose in comparison.reference_joints[kept]],
+    }
+
+
+def _seconds_apart(comparison: Comparison) -> float:
+    times = comparison.reference
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1 / 30
+
+
+def rounded(values: Iterable[Any], digits: int) -> list[float | int | None]:
+    """Numbers as JSON can say them; None where there is none."""
+    return [
+        None if not np.isfinite(value) else int(value) if digits == 0 else round(float(value), digits)
+        for value in np.round(np.asarray(values), digits)
+    ]
+
+
+def _centimetres(pose: FloatArray) -> list[float | int | None]:
+    return rounded(100 * pose.ravel(), 0)

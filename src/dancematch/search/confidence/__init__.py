@@ -1,0 +1,1 @@
+"""How strongly scores speak for one dance: cohort, likelihood ratio, verdict."""

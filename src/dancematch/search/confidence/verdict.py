@@ -1,0 +1,86 @@
+"""How strongly the evidence speaks for one dance, and what is to be said of it.
+
+The log likelihood ratio is a weighted sum of what words and synchrony say beyond the cohort, for the amount
+that was seen. Its weights were fitted on pairs of recordings of one dance and of two, `calibration.json` says
+on which (`eval/fit_calibration.py`). It is bounded by what those pairs can support. A search of N dances
+expects at most N / LR dances of such a ratio by accident: the E-value.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import numpy as np
+
+from dancematch.errors import InputError
+from dancematch.types import FloatArray, Verdict
+
+FORMAT = 1
+MAX_EVALUE = 0.01  # of a match
+POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
+LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
+ENOUGH_SECONDS = 5.0  # from which on evidence counts in full
+# Beyond the cohort, that words count at most: people on the floor share rare words whatever they do there.
+MOST_OF_WORDS = 0.35
+
+Basis = Literal["both", "words", "synchrony"]
+
+
+def evidence_amount(seconds: float) -> float:
+    """How much evidence counts if so much of the dancer is seen, the mean over the body parts."""
+    return 0.0 if seconds < LEAST_SECONDS else min(1.0, seconds / ENOUGH_SECONDS)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Weights of the evidence, in natural units, and the bounds of the log likelihood ratio (base 10)."""
+
+    intercept: float
+    weights: Mapping[str, float]
+    least: float
+    most: float
+
+    def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
+        """The log likelihood ratio (base 10) of each candidate."""
+        return np.clip(self.weigh(evidence), self.least, self.most)
+
+    def weigh(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
+        """The same without its bounds."""
+        total = self.intercept + sum(weight * evidence[name] for name, weight in self.weights.items())
+        return np.asarray(total / math.log(10), np.float32)
+
+
+@cache
+def shipped_calibration(basis: Basis = "both") -> Calibration:
+    """The calibration that comes with the package: for both kinds of evidence, or for one alone."""
+    text = (files("dancematch.search.confidence") / "calibration.json").read_text(encoding="utf-8")
+    told = json.loads(text)
+    low, high = told["bounds"]
+    fitted = told["fits"][basis]
+    return Calibration(fitted["intercept"], fitted["weights"], low, high)
+
+
+def evalue_of(log_ratio: float, dances: int) -> float:
+    """How many of so many dances would have such a ratio by accident: no more than all of them."""
+    return float(min(dances, dances * 10.0**-log_ratio))
+
+
+def require_max_evalue(value: float) -> float:
+    """The same limit of a match, unless it is none: above 1 it would accept what every search gives."""
+    if not 0 <= value <= POSSIBLE_EVALUE:  # nan is refused too
+        raise InputError(
+            f"the largest E-value of a match must be a number from 0 to 1, got {value:g}; "
+            "above 1, dances that every search gives by accident would be a match"
+        )
+    return value
+
+
+def verdict_of(evalue: float, max_evalue: float = MAX_EVALUE) -> Verdict:
+    """What to say of a dance with this E-value; at 1 or more it is no match whatever the limit."""
+    if evalue >= POSSIBLE_EVALUE:
+        return "no match"
+    return "match" if evalue <= max_evalue else "possible match"

@@ -1,0 +1,301 @@
+"""Why a match is one: every metric by body part, the words that agree and when, repeats, period, synchrony.
+
+What is looked at is what the engine itself looked at: the same track, the same stretch of it, the
+same worth of words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import UnknownDanceError
+from dancematch.search.engine import PASSAGES, Engine, Query
+from dancematch.search.metrics.registry import PRESETS
+from dancematch.search.settings import DEFAULT, Settings
+from dancematch.search.stage1.histogram import SEEN
+from dancematch.search.stage2.local_alignment import Segment, align, repeats
+from dancematch.search.stage2.periodicity import Period, period_of
+from dancematch.search.stage2.scoring import judge
+from dancematch.search.stage2.synchrony import SynchronyPeak, synchrony_peak
+from dancematch.search.stage2.variant import Reading
+from dancematch.search.stage2.word_alignment import TEMPI, word_evidence
+from dancematch.search.words.entries import Entries, window_bounds
+from dancematch.search.words.word_store import Placed, Shelf
+from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Passage, Span
+
+SAID = 12  # words that an explanation names
+BESIDE_SECONDS = 1.0  # by which a pair of words may lie beside the line of the match and still be of it
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one metric says, 1 the same and 0 nothing in common."""
+
+    weight: float  # in the score
+    overall: float | None
+    by_channel: dict[str, float]  # of the body parts that both show
+
+
+@dataclass(frozen=True)
+class Said:
+    """A word of the clip that speaks for the match."""
+
+    channel: str
+    word: int
+    share: float  # of all that speaks for it
+    same: float  # of its moments in which the dance has the very same word, not just one like it
+    query: tuple[Span, ...]
+    reference: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a match is one."""
+
+    metrics: dict[str, Measured]
+    words: tuple[Said, ...]  # those that say most, first
+    passages: tuple[tuple[Passage, ...], ...]  # a group a passage of the clip: all its places in the dance
+    period: Period | None  # of the known dance; None if it does not repeat itself
+    query_period: Period | None
+    synchrony: SynchronyPeak | None  # None where the bones of either were not seen: judged by words alone
+
+
+class Evidence:
+    """A clip, as it was read, beside the dancer of the known dance that it was matched with."""
+
+    def __init__(
+        self,
+        query: Fingerprint,
+        reference: Fingerprint,
+        codebook: Codebook,
+        usual: FloatArray,
+        line: tuple[int, float],
+        track: int = 0,
+    ) -> None:
+        """`line` is where in the reference the clip begins, as a word, and the reference's words a word."""
+        self.query, self.reference, self.codebook, self.usual = query, reference, codebook, usual
+        self.line, self.track = line, track
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """What every pair of words says for the two being one dance: [query words, reference words]."""
+        return word_evidence(self.query, self.reference, self.codebook, self.usual)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The stretches that match, best first."""
+        return align(self.matrix, limit=PASSAGES)
+
+    @cached_property
+    def on_the_line(self) -> list[Segment]:
+        """The stretches that match along the line, as far as they lie on it, best first.
+
+        The match is claimed for its line alone: a stretch may match elsewhere as well, above all where the
+        dance repeats itself.
+        """
+        return [replace(one, path=one.path[near]) for one, near in self._near_the_line if near.mean() >= 0.5]
+
+    @cached_property
+    def elsewhere(self) -> list[Segment]:
+        """The stretches that match at another place than the line, best first."""
+        return [one for one, near in self._near_the_line if near.mean() < 0.5]
+
+    @cached_property
+    def _near_the_line(self) -> list[tuple[Segment, NDArray[np.bool_]]]:
+        (offset, tempo), step = self.line, self.reference.seconds_per_word
+        beside = [step * np.abs(one.path[:, 1] - offset - tempo * one.path[:, 0]) for one in self.segments]
+        return [(one, apart <= BESIDE_SECONDS) for one, apart in zip(self.segments, beside, strict=True)]
+
+    def place(self, seconds: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The seconds of the reference that go with those of the clip on the line."""
+        (offset, tempo), step = self.line, self.reference.seconds_per_word
+        return np.asarray(self.reference.start + step * offset + tempo * (seconds - self.query.start))
+
+    @property
+    def straight(self) -> IntArray:
+        """The pairs of words on the line at an even tempo: [k, 2]."""
+        offset, tempo = self.line
+        own = np.arange(len(self.query))
+        places = offset + np.round(own * tempo).astype(np.int64)
+        inside = (places >= 0) & (places < len(self.reference))
+        return np.stack([own, places], axis=1)[inside]
+
+    @property
+    def path(self) -> IntArray:
+        """The pairs of words of the best passage on the line or, without one, of the line itself."""
+        return self.on_the_line[0].path if self.on_the_line else self.straight
+
+    def agreement(self, pairs: IntArray) -> FloatArray:
+        """How alike the words of pairs are: [pairs, channels], 1 the same, 0 the usual, NaN not shown."""
+        beyond, possible = self._beyond(pairs)
+        return np.asarray(beyond / np.maximum(possible, 1e-6), dtype=np.float32)
+
+    def by_channel(self, pairs: IntArray) -> FloatArray:
+        """The same over all pairs: [channels]."""
+        beyond, possible = self._beyond(pairs)
+        shown = ~np.isnan(beyond)
+        total = np.where(shown, possible, 0).sum(axis=0)
+        return np.asarray(np.nansum(beyond, axis=0) / np.where(total > 0, total, np.nan), dtype=np.float32)
+
+    def _beyond(self, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Likeness of the pairs' words beyond the usual, and what copies would have: [pairs, channels]."""
+        channels = np.arange(len(self.codebook.channels))
+        asked, found = self.query.words[pairs[:, 0]], self.reference.words[pairs[:, 1]]
+        usual = self.usual[channels, asked]
+        seen = (self.query.visibility[pairs[:, 0]] >= SEEN) & (self.reference.visibility[pairs[:, 1]] >= SEEN)
+        like = self.codebook.similarity[channels, asked, found]
+        return np.where(seen, like - usual, np.nan), 1 - usual
+
+    def said(self, limit: int = SAID) -> tuple[Said, ...]:
+        """The clip's words that say most for the match along its path, and when they do."""
+        pairs = self.path
+        beyond = np.nan_to_num(self._beyond(pairs)[0])
+        total = max(float(np.maximum(beyond, 0).sum()), 1e-9)
+        found = [
+            self._said(pairs[self.query.words[pairs[:, 0], channel] == word], channel, float(value) / total)
+            for channel in range(beyond.shape[1])
+            for word, value in _sums(self.query.words[pairs[:, 0], channel], beyond[:, channel])
+        ]
+        return tuple(sorted(found, key=lambda one: (-one.share, one.channel, one.word))[:limit])
+
+    def _said(self, pairs: IntArray, channel: int, share: float) -> Said:
+        asked = self.query.words[pairs[:, 0], channel]
+        same = asked == self.reference.words[pairs[:, 1], channel]
+        return Said(
+            self.codebook.channels[channel], int(asked[0]), share, float(same.mean()),
+            tuple(_spans(self.query, pairs[:, 0])), tuple(_spans(self.reference, pairs[:, 1])),
+        )  # fmt: skip
+
+
+def _sums(words: NDArray[np.integer], values: FloatArray) -> Iterator[tuple[int, float]]:
+    kinds, places = np.unique(words, return_inverse=True)
+    yield from zip(kinds.tolist(), np.bincount(places, weights=values).tolist(), strict=True)
+
+
+def _spans(fingerprint: Fingerprint, steps: IntArray) -> Iterator[Span]:
+    """The times of words, neighbours as one."""
+    steps = np.unique(steps)
+    for run in np.split(steps, np.flatnonzero(np.diff(steps) > 1) + 1):
+        yield fingerprint.span(int(run[0]), int(run[-1]))
+
+
+def evidence_of(engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT) -> Evidence:
+    """The clip beside the dancer that it was matched with; `query` is the reading that `match` is of."""
+    return _looked_at(engine, query, match, settings).evidence
+
+
+def explain(
+    engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT
+) -> tuple[Explanation, Evidence]:
+    """Why a match is one, and the evidence itself, to draw."""
+    looked = _looked_at(engine, query, match, settings)
+    evidence = looked.evidence
+    groups = tuple(
+        tuple(_passage(evidence, segment) for segment in group) for group in repeats(evidence.segments)
+    )
+    explanation = Explanation(
+        dict(_measured(looked, settings)), evidence.said(), groups,
+        period_of(evidence.reference, evidence.codebook), period_of(evidence.query, evidence.codebook),
+        _synchrony(evidence, match),
+    )  # fmt: skip
+    return explanation, evidence
+
+
+@dataclass(frozen=True, eq=False)
+class _Looked:
+    """What the engine had before it when it judged the match."""
+
+    evidence: Evidence
+    reading: Reading
+    stretch: Fingerprint  # of the reference, that histograms and metrics are of
+    cosines: FloatArray  # [channels]
+    histogram: float
+    order: float
+
+
+def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -> _Looked:
+    """Find the track and the stretch again, by the score that the engine gave."""
+    library, rarity, codebook = engine.insight()
+    shelf = library.shelf
+    placed = _stretches(shelf, _tracks_of(library.entries, match.dance_id))
+    reading = Reading(query.fingerprint, codebook, rarity)
+    tracks, of_whole = np.unique(placed.tracks, return_inverse=True)
+    wholes = shelf.stretches(shelf.wholes(tracks))
+    judged = judge(reading, shelf.stretches(placed), wholes, settings, of_whole=of_whole)
+    at = int(np.abs(judged.scores - match.score).argmin())
+    track, first, last = (int(column[at]) for column in placed)
+    reference = shelf.fingerprint(track)
+    line = _line(query.fingerprint, reference, match) or (
+        int(judged.lines.offsets[at]),
+        TEMPI[judged.lines.tempi[at]],
+    )
+    return _Looked(
+        Evidence(query.fingerprint, reference, codebook, rarity.usual, line, track),
+        reading, reference.stretch(first, last), judged.cosines[:, at],
+        float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
+    )  # fmt: skip
+
+
+def _line(query: Fingerprint, reference: Fingerprint, match: Match) -> tuple[int, float] | None:
+    """The line that the match lies on, which may be that of synchrony; None if its tempo was not measured."""
+    if match.tempo is None:
+        return None
+    begin = match.reference.start - reference.start - match.tempo * (match.query.start - query.start)
+    return round(begin / query.seconds_per_word), match.tempo
+
+
+def _tracks_of(entries: Entries, dance_id: str) -> list[int]:
+    number = entries.names.index(dance_id) if dance_id in entries.names else -1
+    tracks: list[int] = entries.tracks[entries.dances_of(entries.tracks) == number].tolist()
+    if not tracks:
+        raise UnknownDanceError(f"there is no dance named {dance_id!r} any more; search again")
+    return tracks
+
+
+def _stretches(shelf: Shelf, tracks: Sequence[int]) -> Placed:
+    """The wholes of tracks, and the windows that long ones are known by too."""
+    rows = []
+    for track in tracks:
+        words = shelf.fingerprint(track)
+        rows += [(track, *bounds) for bounds in ((0, len(words) - 1), *window_bounds(words))]
+    return Placed(*np.array(rows, dtype=np.int64).T)
+
+
+def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, Measured]]:
+    """What every metric says, whether it counts in the score or not."""
+    evidence, reading = looked.evidence, looked.reading
+    shown = (looked.cosines >= 0) & (reading.seen > 0)
+    cosines = np.where(shown, looked.cosines, np.nan)
+    in_order = evidence.by_channel(evidence.straight)
+    known = {"histogram": (looked.histogram, cosines), "order": (looked.order, in_order)}
+    for name, metric in PRESETS[settings.metrics].items():
+        if name not in known:
+            values = metric.similarities(evidence.query, [looked.stretch], evidence.codebook)
+            known[name] = float(reading.together(values)[0]), values[:, 0]
+    for name, (overall, values) in known.items():
+        by_channel = {
+            channel: float(value)
+            for channel, value in zip(evidence.codebook.channels, values, strict=True)
+            if not np.isnan(value)
+        }
+        weight = settings.weights.get(name, 0.0)
+        yield name, Measured(weight, None if np.isnan(overall) else overall, by_channel)
+
+
+def _synchrony(evidence: Evidence, match: Match) -> SynchronyPeak | None:
+    """The peak that the match was judged by: not every candidate is tried at other tempi than its own."""
+    peaks = [synchrony_peak(evidence.query, evidence.reference, tempi) for tempi in ((1.0,), TEMPI)]
+    known = [peak for peak in peaks if peak is not None]
+    judged = match.parts.get("synchrony", 0.0)
+    return min(known, key=lambda peak: abs(peak.correlation - judged), default=None)
+
+
+def _passage(evidence: Evidence, segment: Segment) -> Passage:
+    return Passage(
+        evidence.query.span(*segment.query), evidence.reference.span(*segment.reference), segment.tempo
+    )

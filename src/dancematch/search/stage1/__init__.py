@@ -1,0 +1,1 @@
+"""Stage one: which dances are worth a closer look, out of all."""

@@ -1,0 +1,337 @@
+"""Stage one at scale: the word counts of a million entries, searched exactly and from memory.
+
+The same scores as `histogram.py` gives, from columns that grow and shrink entry by entry.
+Entries stand in immutable blocks (`blocks.py`). Whoever reads works on one snapshot, a tuple
+of blocks; whoever writes puts another in its place. Small blocks at the end are joined as they
+come, each with one of about its size, so that adding an entry costs little however it comes.
+
+A word's rarity, and with it every norm, depends on all entries. The first question after a change
+sees to both, by correcting what the last one went by (`norms.py`): the answer is always that of a
+store freshly built of the living entries, to the last bit. Adding costs none of it.
+Where these entries are only some of many (`weigh_among`), what all of them use decides instead.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dancematch.errors import InputError, ModelMismatchError
+from dancematch.search import thread_pool as hands
+from dancematch.search.stage1 import blocks as block_parts
+from dancematch.search.stage1.blocks import ROWS, Block, frozen
+from dancematch.search.stage1.columns_cache import Contents, load_folder, save_folder
+from dancematch.search.stage1.histogram import (
+    DEFAULT_WEIGHTING,
+    Weighting,
+    checked_weighting,
+    codes_of,
+    word_counts,
+)
+from dancematch.search.stage1.norms import Weights
+from dancematch.search.stage1.scan import PLACES, Asked, score, search
+from dancematch.search.stage1.snapshot import Snapshot
+from dancematch.search.words.word_usage import Usage
+from dancematch.types import Fingerprint, FloatArray
+
+BLOCKS_A_HAND = 4  # fewer are not worth another's while
+DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
+
+
+class Top(NamedTuple):
+    """The best entries for a query, best first; equal ones in the order of their numbers."""
+
+    rows: NDArray[np.int64]
+    scores: FloatArray
+
+
+class Columns:
+    """Entries' word counts by column: a few can be added or removed at any time, while others read."""
+
+    def __init__(
+        self,
+        channels: int,
+        vocabulary: int,
+        weighting: Weighting = DEFAULT_WEIGHTING,
+        *,
+        model_id: str = "",
+    ) -> None:
+        if channels < 1 or vocabulary < 1:
+            raise InputError(f"columns need channels and words, got {channels} and {vocabulary}")
+        self.channels, self.vocabulary, self.model_id = channels, vocabulary, model_id
+        self.weighting = checked_weighting(weighting)
+        self._writing = threading.Lock()
+        self._next_id = 0
+        self._snapshot = self._showing(())
+
+    def _showing(self, blocks: tuple[Block, ...], stored: Weights | None = None) -> Snapshot:
+        return Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
+
+    def _show(self, blocks: Sequence[Block]) -> None:
+        """Let readers see these blocks from now on."""
+        self._snapshot = replace(self._showing(tuple(blocks)), earlier=self._snapshot.latest)
+
+    def __len__(self) -> int:
+        return self._snapshot.entries
+
+    @property
+    def next_id(self) -> int:
+        """The number that the next entry will have."""
+        return self._next_id
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The numbers of all entries, rising."""
+        blocks = self._snapshot.blocks
+        return np.concatenate([np.zeros(0, np.int64), *(block.ids[block.alive] for block in blocks)])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays, those that questions need included; names not."""
+        return sum(block.nbytes + norms.nbytes for block, norms in self._snapshot.parts())
+
+    def word_totals(self) -> NDArray[np.int64]:
+        """About how often each word comes in all entries together, those elsewhere too: [channels, words].
+
+        In units of its own; what comes more often in an entry than a histogram counts, counts no more here.
+        """
+        snapshot = self._snapshot
+        usage = snapshot.among or snapshot.usage
+        return np.asarray(usage.totals.reshape(self.channels, self.vocabulary))
+
+    def rarity(self) -> FloatArray:
+        """What each word is worth among the entries: [channels, words]."""
+        return np.asarray(self._snapshot.weights.rarity.reshape(self.channels, self.vocabulary))
+
+    def usage(self) -> Usage:
+        """How the entries that are here use words."""
+        return self._snapshot.usage
+
+    def weigh_among(self, usage: Usage) -> None:
+        """Weigh words as they are rare among all entries, of which these are some; until the next change."""
+        with self._writing:
+            snapshot = self._snapshot
+            self._snapshot = replace(snapshot, stored=None, among=usage, earlier=snapshot.latest)
+
+    def append(self, counts: NDArray[np.uint8], names: Sequence[str] | None = None) -> NDArray[np.int64]:
+        """Add entries [n, channels, words]; returns the numbers by which they are known from now on.
+
+        A number is never given twice. The name is the caller's own, the number if none is given.
+        """
+        wanted = (self.channels, self.vocabulary)
+        if counts.dtype != np.uint8 or counts.ndim != 3 or counts.shape[1:] != wanted:
+            raise InputError(
+                f"counts must be bytes [entries, {wanted[0]}, {wanted[1]}], "
+                f"got {counts.dtype} {list(counts.shape)}"
+            )
+        if names is not None and len(names) != len(counts):
+            raise InputError(f"{len(counts)} entries need a name each, got {len(names)}")
+        flat = codes_of(self.weighting)[counts].reshape(len(counts), self.channels * self.vocabulary)
+        with self._writing:
+            ids = np.arange(self._next_id, self._next_id + len(counts))
+            called = () if names is None else names
+            blocks = list(self._snapshot.blocks)
+            for first in range(0, len(counts), ROWS):
+                part = slice(first, first + ROWS)
+                _push(blocks, block_parts.encode(flat[part], ids[part].copy(), called[part]))
+            self._next_id += len(counts)
+            self._show(blocks)
+        return ids
+
+    def append_words(
+        self,
+        words: NDArray[Any],
+        seen: NDArray[np.uint8],
+        firsts: NDArray[np.int64],
+        lasts: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Add stretches of words [steps, channels], seen by a bit a channel, from first to last step each."""
+        with self._writing:
+            ids = np.arange(self._next_id, self._next_id + len(firsts))
+            blocks, codes = list(self._snapshot.blocks), codes_of(self.weighting)
+            for first in range(0, len(firsts), ROWS):
+                part = slice(first, first + ROWS)
+                bounds = (firsts[part], lasts[part], self.vocabulary)
+                _push(blocks, block_parts.encode_words(words, seen, bounds, ids[part].copy(), codes))
+            self._next_id += len(firsts)
+            self._show(blocks)
+        return ids
+
+    def append_fingerprints(
+        self, fingerprints: Sequence[Fingerprint], names: Sequence[str] | None = None
+    ) -> NDArray[np.int64]:
+        """Add entries by their words."""
+        for fingerprint in fingerprints:
+            if self.model_id and fingerprint.model_id != self.model_id:
+                raise ModelMismatchError(
+                    f"these words are of the model {fingerprint.model_id}, expected {self.model_id}; "
+                    f"fingerprint the dance again with this model"
+                )
+        none = np.zeros((0, self.channels, self.vocabulary), np.uint8)
+        counts = [word_counts(fingerprint) for fingerprint in fingerprints]
+        return self.append(np.stack(counts) if counts else none, names)
+
+    def delete(self, rows: Iterable[int]) -> None:
+        """Remove entries by their numbers: all of them, or none if one is not there."""
+        with self._writing:
+            snapshot = self._snapshot
+            doomed: dict[int, list[int]] = {}
+            for row in set(rows):
+                number, place = snapshot.find(row)
+                doomed.setdefault(number, []).append(place)
+            blocks: list[Block] = []
+            for number, block in enumerate(snapshot.blocks):
+                _push(blocks, _thinned(block, doomed[number]) if number in doomed else block)
+            self._show(blocks)
+
+    def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> Top:
+        """The entries nearest to a query's counts [channels, words]: exactly, over all of them.
+
+        `seen` says how much the query shows of each channel (`channels_seen`); the score is
+        `combine_channels` of the cosines. The counts may be in parts.
+        """
+        return self.top_of_each([query], [seen], size)[0]
+
+    def top_of_each(
+        self,
+        queries: Sequence[ArrayLike],
+        seen: Sequence[ArrayLike],
+        size: int,
+        among: NDArray[np.bool_] | None = None,
+    ) -> list[Top]:
+        """`top` for several queries at once, all of the same entries.
+
+        `among` says of each number whether its entry may be found; one that it does not reach may not.
+        """
+        if size < 1:
+            raise InputError(f"at least one entry must be asked for, got {size}")
+        snapshot = self._snapshot
+        asked = [self._asked(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)]
+        parts = [
+            ((block.occurrences, norms.inverse, norms.complete), (_open(block, among), block.ids))
+            for block, norms in snapshot.parts()
+        ]
+        kept = min(size, max(1, snapshot.entries))
+        shares = max(1, min(hands.count() // max(1, len(asked)), len(parts) // BLOCKS_A_HAND))
+
+        def top(task: tuple[Asked, int]) -> Top:
+            one, share = task
+            best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
+            sums = np.zeros(PLACES, np.int32)
+            for known, open_to in parts[share::shares]:
+                search(known, one, sums, open_to, best)
+            return Top(best[1], best[0])
+
+        found = hands.each(top, [(one, share) for one in asked for share in range(shares)])
+        return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
+
+    def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:
+        """The score of every entry, in the order of their numbers."""
+        snapshot = self._snapshot
+        asked = self._asked(snapshot, query, seen)
+        sums = np.zeros(PLACES, np.int32)
+        ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+        for block, norms in snapshot.parts():
+            known = (block.occurrences, norms.inverse, norms.complete)
+            found = score(known, asked, sums)
+            ids.append(block.ids[block.alive])
+            scores.append(found[block.alive])
+        return Top(np.concatenate(ids), np.concatenate(scores))
+
+    def cosines(self, rows: Iterable[int], query: ArrayLike) -> FloatArray:
+        """The cosine of a query's counts with chosen entries', by channel: [channels, rows]."""
+        snapshot = self._snapshot
+        cells, weights, cuts, _, units = self._asked(snapshot, query, np.ones(self.channels))
+        found = [snapshot.find(row) for row in rows]
+        result = np.zeros((self.channels, len(found)), np.float32)
+        for column, (number, place) in enumerate(found):
+            codes = block_parts.codes_at(snapshot.blocks[number], place, cells)
+            shares = np.concatenate([[0], np.cumsum(weights.astype(np.float64) * codes)])
+            inverse = units * snapshot.weights.norms[number].inverse[:, place]
+            result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
+        return result
+
+    def names(self, rows: Iterable[int]) -> list[str]:
+        """What the entries are called."""
+        snapshot = self._snapshot
+        return [snapshot.blocks[number].name(place) for number, place in (snapshot.find(r) for r in rows)]
+
+    def _asked(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
+        counts, shown = np.asarray(query), np.asarray(seen, np.float32)
+        if counts.shape != (self.channels, self.vocabulary) or shown.shape != (self.channels,):
+            raise InputError(
+                f"a query needs counts [{self.channels}, {self.vocabulary}] and {self.channels} shares, "
+                f"got {list(counts.shape)} and {list(shown.shape)}"
+            )
+        if not (np.isfinite(counts).all() and (counts >= 0).all() and np.isfinite(shown).all()):
+            raise InputError("a query's counts and shares must be finite, and counts not below 0")
+        return snapshot.asked(counts, shown)
+
+    def contents(self, stamp: str) -> Contents:
+        """Everything, as it is kept in a folder under `stamp`."""
+        with self._writing:
+            snapshot, next_id = self._snapshot, self._next_id
+        about = {
+            "channels": self.channels,
+            "vocabulary": self.vocabulary,
+            "weighting": self.weighting,
+            "model_id": self.model_id,
+            "stamp": stamp,
+            "next_id": next_id,
+        }
+        return Contents(about, snapshot.blocks, snapshot.weights)
+
+    def save(self, folder: str | Path, stamp: str) -> None:
+        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
+
+        `stamp` says which state of the catalogue this is: `load` asks for it.
+        """
+        save_folder(Path(folder), self.contents(stamp))
+
+    @classmethod
+    def load(cls, folder: str | Path, stamp: str) -> Self | None:
+        """What `save` wrote under this very stamp, left on disk and mapped; None if there is none."""
+        contents = load_folder(Path(folder), stamp)
+        if contents is None:
+            return None
+        about = contents.about
+        try:
+            made = cls(about["channels"], about["vocabulary"], about["weighting"], model_id=about["model_id"])
+        except InputError:
+            return None
+        made._next_id = about["next_id"]
+        made._snapshot = made._showing(contents.blocks, contents.weights)
+        return made
+
+
+def _push(blocks: list[Block], block: Block) -> None:
+    """Put a block last, joined with those before it that are small, too, and fit into one with it."""
+    while blocks and len(blocks[-1]) <= 2 * len(block) and len(blocks[-1]) + len(block) <= ROWS:
+        block = block_parts.join(blocks.pop(), block)
+    if len(block):
+        blocks.append(block)
+
+
+def _thinned(block: Block, places: list[int]) -> Block:
+    block = block.without(np.array(places))
+    return block_parts.compacted(block) if block.living < (1 - DEAD_SHARE) * len(block) else block
+
+
+def _open(block: Block, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which of a block's entries are alive and among the chosen."""
+    if among is None:
+        return block.alive
+    reached = block.ids < len(among)
+    return frozen(block.alive & reached & among[np.where(reached, block.ids, 0)])
+
+
+def _best(tops: Sequence[Top], size: int) -> Top:
+    """The best of what several hands found, of whom none has found an entry that another has."""
+    ids, scores = np.concatenate([top.rows for top in tops]), np.concatenate([top.scores for top in tops])
+    kept = ids >= 0
+    order = np.lexsort((ids[kept], -scores[kept]))[:size]
+    return Top(ids[kept][order], scores[kept][order])

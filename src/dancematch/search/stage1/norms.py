@@ -1,0 +1,120 @@
+"""What depends on all entries together: how rare each word is, and with it every entry's norms.
+
+One entry more or less moves the rarity of every word a little, but rarity comes in steps
+(`word_rarity`), so that hardly any word's changes. The next state's norms are therefore the last
+one's, corrected for the words whose rarity did change; blocks that are new start from nothing. A squared
+norm is a sum of integers, the squared rarity in squared steps times the squared code of a count, so
+the corrected one is the very number that a store freshly built of the same entries has.
+
+Letters: C channels, cells = C * K, N entries.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dancematch.search.stage1.blocks import Block, Occurrences, frozen
+from dancematch.search.stage1.histogram import RARITY_STEPS
+from dancematch.search.stage1.scan import PLACES
+from dancematch.types import FloatArray
+
+
+class Norms(NamedTuple):
+    """Those of one block's entries, the deleted ones included."""
+
+    of: Occurrences
+    squares: tuple[NDArray[np.int64], ...]  # a channel: [N] the squared norm, in squared steps and units
+    inverse: FloatArray  # [C, N] 1 / the norm, 0 where a channel has no word
+    complete: bool  # whether every entry shows every channel
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays."""
+        return self.inverse.nbytes + sum(channel.nbytes for channel in self.squares)
+
+
+class Weights(NamedTuple):
+    """What all entries together make of words and entries."""
+
+    rarity: FloatArray  # [cells]
+    norms: tuple[Norms, ...]  # a block each
+
+
+def weigh(blocks: Sequence[Block], rarity: FloatArray, unit: float, earlier: Weights | None) -> Weights:
+    """The weights of blocks where words are as rare as that; `earlier` ones may save most of the work.
+
+    `unit` is what a code of 1 is worth, rarity [C, K].
+    """
+    levels = _squared_levels(rarity)
+    known, change = {}, levels
+    if earlier is not None:
+        known = {id(norms.of): norms for norms in earlier.norms}
+        change = levels - _squared_levels(earlier.rarity).reshape(levels.shape)
+    sums = np.zeros(PLACES, np.int64)
+    made = [
+        _corrected(known[id(block.occurrences)], change, unit, sums)
+        if id(block.occurrences) in known
+        else _corrected(_nothing(block, len(rarity)), levels, unit, sums)
+        for block in blocks
+    ]
+    return Weights(frozen(rarity.ravel()), tuple(made))
+
+
+def _squared_levels(rarity: FloatArray) -> NDArray[np.int64]:
+    """Squared rarity in squared steps."""
+    return np.rint(rarity.astype(np.float64) * RARITY_STEPS).astype(np.int64) ** 2
+
+
+def _nothing(block: Block, channels: int) -> Norms:
+    """As if no word were worth anything."""
+    squares = tuple(np.zeros(len(block), np.int64) for _ in range(channels))
+    return Norms(block.occurrences, squares, np.zeros((channels, len(block)), np.float32), False)
+
+
+def _corrected(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArray[np.int64]) -> Norms:
+    """The norms once the squared rarity of cells [C, K] has changed by this much; `sums` is scratch space."""
+    touched = np.flatnonzero(change.any(axis=1))
+    if not len(touched):
+        return norms
+    squares, inverse = list(norms.squares), norms.inverse.copy()
+    entries, vocabulary = inverse.shape[1], change.shape[1]
+    for channel in touched.tolist():
+        words = np.flatnonzero(change[channel])
+        sums[:entries] = squares[channel]
+        cells = (words + channel * vocabulary).astype(np.uint32)
+        _add_squares(norms.of, entries, cells, change[channel, words], sums)
+        squares[channel] = frozen(sums[:entries].copy())
+        _invert(squares[channel], unit / RARITY_STEPS, inverse[channel])
+    complete = norms.complete or bool((inverse > 0).all())  # every word is worth something
+    return Norms(norms.of, tuple(squares), frozen(inverse), complete)
+
+
+@njit(cache=True, nogil=True)
+def _add_squares(occurrences, entries, cells, weights, sums):  # type: ignore[no-untyped-def]
+    """Add each cell's weight times the squared code to every entry that has the cell."""
+    (groups, codes, ends, places), (rows, nibbles) = occurrences
+    shares, half = np.zeros(16, np.int64), nibbles.shape[1]
+    for at in range(len(cells)):
+        cell, weight = cells[at], weights[at]
+        for group in range(groups[cell], groups[cell + 1]):
+            share = weight * np.int64(codes[group]) ** 2
+            for place in places[ends[group] : ends[group + 1]]:
+                sums[place] += share
+        if rows[cell] >= 0:
+            shares[:] = weight * np.arange(16) ** 2
+            own = nibbles[rows[cell]]
+            for place in range(half):
+                sums[place] += shares[own[place] & 15]
+            for place in range(half, entries):
+                sums[place] += shares[own[place - half] >> 4]
+
+
+@njit(cache=True, nogil=True)
+def _invert(squares, unit, inverse):  # type: ignore[no-untyped-def]
+    """Write down 1 / the norm for squared norms in squared units; 0 for none."""
+    for entry in range(len(squares)):
+        norm = unit * np.sqrt(np.float64(squares[entry]))
+        inverse[entry] = 1 / norm if squares[entry] > 0 else 0

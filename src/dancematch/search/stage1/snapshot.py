@@ -1,0 +1,88 @@
+"""One state of the columns (`columns.py`): what a reader sees while others write."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.errors import InputError
+from dancematch.search.stage1.blocks import Block
+from dancematch.search.stage1.histogram import UNITS, Weighting, codes_of, damped, word_rarity
+from dancematch.search.stage1.norms import Norms, Weights, weigh
+from dancematch.search.stage1.scan import Asked, in_units
+from dancematch.search.words.word_usage import Usage
+from dancematch.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a reader sees: nothing in it changes any more."""
+
+    blocks: tuple[Block, ...]
+    channels: int
+    cells: int
+    weighting: Weighting
+    stored: Weights | None = None  # the weights, if they come from a file
+    among: Usage | None = None  # the usage that decides, if these are only some of all entries
+    # The last weights that were made before this state, if any; let go once this state has its own.
+    earlier: list[Weights] = field(default_factory=list)
+
+    @cached_property
+    def entries(self) -> int:
+        """How many are not deleted."""
+        return sum(block.living for block in self.blocks)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """How these entries use words."""
+        documents, codes, squares = sum(
+            (one.usage for one in self.blocks), np.zeros((3, self.cells), np.int64)
+        )
+        # The square of a root is the count, but for rounding.
+        return Usage(self.entries, documents, codes if self.weighting == "cosine" else squares)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What words and entries are worth, made when it is first asked for."""
+        if self.stored is not None:
+            return self.stored
+        usage = self.among or self.usage
+        rarity = word_rarity(usage.documents, usage.entries, self.weighting).reshape(self.channels, -1)
+        made = weigh(self.blocks, rarity, UNITS[self.weighting], next(iter(self.earlier), None))
+        self.earlier.clear()
+        return made
+
+    @property
+    def latest(self) -> list[Weights]:
+        """The weights, if they were made already, or else those before them: one at most."""
+        made = self.stored or self.__dict__.get("weights")
+        return [made] if made else self.earlier[:]
+
+    def parts(self) -> Iterator[tuple[Block, Norms]]:
+        """Each block with its norms."""
+        return zip(self.blocks, self.weights.norms, strict=True)
+
+    def asked(self, query: NDArray[Any], seen: FloatArray) -> Asked:
+        """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
+        rarity = self.weights.rarity.reshape(query.shape).astype(np.float64)
+        weights = damped(query, self.weighting) * rarity
+        norms = np.linalg.norm(weights, axis=1, keepdims=True)
+        weights *= rarity / np.maximum(norms, 1e-9)
+        whole, units = in_units(weights, int(codes_of(self.weighting)[-1]))
+        cells = np.flatnonzero(whole).astype(np.uint32)
+        cuts = np.searchsorted(cells, np.arange(self.channels + 1) * query.shape[1]).astype(np.uint32)
+        return cells, whole.ravel()[cells], cuts, seen, (units * UNITS[self.weighting]).astype(np.float32)
+
+    def find(self, row: int) -> tuple[int, int]:
+        """The number of the block that an entry is in, and its place there."""
+        number = bisect_right(self.blocks, row, key=lambda block: int(block.ids[0])) - 1
+        if number >= 0:
+            block = self.blocks[number]
+            place = int(np.searchsorted(block.ids, row))
+            if place < len(block) and block.ids[place] == row and block.alive[place]:
+                return number, place
+        raise InputError(f"there is no entry {row}; it was never added, or was removed")

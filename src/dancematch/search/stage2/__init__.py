@@ -1,0 +1,1 @@
+"""Stage two: words in order, synchrony, and the ranking of candidates."""

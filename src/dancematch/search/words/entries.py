@@ -1,0 +1,269 @@
+"""What a catalogue's dances are entered as: each dancer's words as a whole and, when long, in windows too.
+
+The histogram of three minutes does not show the five seconds somebody danced of it. Entries are
+numbered as stage one numbers them; an entry says which track it is of, and which words of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch.search.settings import ANY, Only
+from dancematch.search.words.tracks import Tracks
+from dancematch.search.words.word_store import Placed
+from dancematch.types import Fingerprint
+
+WINDOW_SECONDS = 6.0
+WINDOW_STEP_SECONDS = 2.0
+WINDOWED_FROM_SECONDS = 9.0  # a shorter dance is found well enough as a whole
+
+
+def window_bounds(fingerprint: Fingerprint) -> Iterator[tuple[int, int]]:
+    """First and last word of each window of a long fingerprint; none for a short one."""
+    return _window_bounds(len(fingerprint), fingerprint.seconds_per_word)
+
+
+def _window_bounds(total: int, seconds_per_word: float) -> Iterator[tuple[int, int]]:
+    length = round(WINDOW_SECONDS / seconds_per_word)
+    step = round(WINDOW_STEP_SECONDS / seconds_per_word)
+    if total * seconds_per_word < WINDOWED_FROM_SECONDS:
+        return
+    for first in (*range(0, total - length, step), total - length):
+        yield first, first + length - 1
+
+
+def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
+    """The overlapping stretches a long fingerprint is also known by; none for a short one."""
+    for first, last in window_bounds(fingerprint):
+        yield fingerprint.stretch(first, last)
+
+
+class Grown:
+    """A numpy array that takes more rows at its end; what was read of it before stays as it was."""
+
+    def __init__(self, start: NDArray[Any]) -> None:
+        self._buffer, self._count = start, len(start)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """All rows so far."""
+        return self._buffer[: self._count]
+
+    def extend(self, rows: NDArray[Any]) -> None:
+        """Put rows at the end; the space doubles when it is used up."""
+        total = self._count + len(rows)
+        if total > len(self._buffer):
+            larger = np.empty((max(total, 2 * self._count), *self._buffer.shape[1:]), self._buffer.dtype)
+            larger[: self._count] = self.rows
+            self._buffer = larger
+        self._buffer[self._count : total] = rows
+        self._count = total
+
+
+FACTS = np.dtype(
+    [("key", np.int64), ("dance", np.int32), ("label", np.int32), ("bank", np.int32), ("period", np.float32)]
+)
+ENTRY = np.dtype([("track", np.int32), ("first", np.int32), ("last", np.int32)])
+NOBODY = -1  # the track of an entry that is no dance of the catalogue
+_NAMELESS = -1  # a dance without a label or bank
+
+
+class Kept(NamedTuple):
+    """Entries as plain arrays and lists."""
+
+    facts: NDArray[Any]  # [tracks] `FACTS`
+    alive: NDArray[np.bool_]  # [tracks]
+    entries: NDArray[Any]  # [entries] `ENTRY`
+    names: list[str]  # of dances
+    texts: list[str]  # labels and banks
+
+
+class Entries:
+    """The tracks and entries of a catalogue; those of removed dances keep their numbers."""
+
+    def __init__(self) -> None:
+        self._facts = Grown(np.zeros(0, FACTS))
+        self._alive = Grown(np.zeros(0, np.bool_))
+        self._entries = Grown(np.zeros(0, ENTRY))
+        self._dancers = Grown(np.zeros(0, np.int32))  # of each dance, that are there
+        self.names: list[str] = []  # dances by number
+        self._texts: dict[str, int] = {}  # labels and banks
+        self.dances = 0  # how many are there
+        self.strangers = range(0)  # the entries of nobody: always the first
+
+    # Who only searches needs neither of these two: after opening they are made by the first change.
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _by_key(self) -> dict[int, int]:
+        tracks = self.tracks
+        return dict(zip(self._facts.rows["key"][tracks].tolist(), tracks.tolist(), strict=True))
+
+    def add_strangers(self, fingerprints: Sequence[Fingerprint]) -> None:
+        """Enter clips that are no dances of the catalogue."""
+        rows = [(NOBODY, 0, len(fingerprint) - 1) for fingerprint in fingerprints]
+        self.strangers = range(len(rows))
+        self._entries.extend(np.array(rows, dtype=ENTRY))
+
+    def add(self, tracks: Tracks) -> Placed:
+        """Enter dancers; returns what stage one is to enter, in the order of the entries' numbers."""
+        numbers, by_key = self._numbers, self._by_key
+        first, known = len(self._facts), len(self.names)
+        facts = np.zeros(len(tracks), FACTS)
+        facts["key"], facts["period"] = tracks.keys, tracks.periods
+        for name in tracks.dance_ids:
+            if name not in numbers:
+                numbers[name] = len(numbers)
+                self.names.append(name)
+        facts["dance"] = [numbers[name] for name in tracks.dance_ids]
+        facts["label"] = [self._text(text) for text in tracks.labels]
+        facts["bank"] = [self._text(text) for text in tracks.banks]
+        by_key.update(zip(tracks.keys.tolist(), range(first, first + len(tracks)), strict=True))
+        rows = _entries_of(tracks, first)
+        # Who searches meanwhile meets a track here as soon as it is alive; all else must stand by then.
+        self._entries.extend(rows)
+        self._facts.extend(facts)
+        self._alive.extend(np.ones(len(tracks), np.bool_))
+        self._dancers.extend(np.zeros(len(numbers) - known, np.int32))
+        self._count(facts["dance"], 1)
+        return _placed(rows)
+
+    def _count(self, dances: NDArray[np.integer], change: int) -> None:
+        """Note that so many tracks of dances came or went."""
+        np.add.at(self._dancers.rows, dances, change)
+        self.dances = int(np.count_nonzero(self._dancers.rows))
+
+    def _text(self, text: str | None) -> int:
+        return _NAMELESS if text is None else self._texts.setdefault(text, len(self._texts))
+
+    def remove(self, keys: Sequence[int]) -> dict[int, int]:
+        """Forget dancers, those of them that are known; their keys and the numbers of their tracks."""
+        known = {key: self._by_key.pop(key) for key in dict.fromkeys(keys) if key in self._by_key}
+        tracks = list(known.values())
+        if tracks:
+            self._alive.rows[tracks] = False
+            self._count(self.dances_of(np.array(tracks)), -1)
+        return known
+
+    def of_tracks(self, tracks: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of tracks' entries, track by track and the whole first; and where each track begins."""
+        known = self._entries.rows["track"]
+        wanted = tracks.astype(known.dtype)  # of another type, all that is known would be copied
+        firsts = np.searchsorted(known, wanted)
+        sizes = np.searchsorted(known, wanted, side="right") - firsts
+        begins = np.cumsum(sizes) - sizes
+        return np.repeat(firsts - begins, sizes) + np.arange(sizes.sum()), begins
+
+    def keys_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The keys that tracks were entered with."""
+        return np.asarray(self._facts.rows["key"][tracks])
+
+    def tracks_with(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The numbers of the tracks, all of them there, that were entered with these keys."""
+        return np.array([self._by_key[key] for key in keys.tolist()], dtype=np.int64)
+
+    def places_of(self, entries: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Which of its track's entries each entry is: 0 is the whole."""
+        known = self._entries.rows["track"]
+        return np.asarray(entries - np.searchsorted(known, known[entries]), dtype=np.int64)
+
+    def placed(self, entries: NDArray[np.integer]) -> Placed:
+        """Where the entries' words stand."""
+        return _placed(self._entries.rows[entries])
+
+    def dances_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The numbers of the tracks' dances."""
+        return np.asarray(self._facts.rows["dance"][tracks])
+
+    @property
+    def tracks_count(self) -> int:
+        """How many tracks are there."""
+        return int(np.count_nonzero(self._alive.rows))
+
+    @property
+    def tracks(self) -> NDArray[np.intp]:
+        """The numbers of all tracks that are there."""
+        return np.flatnonzero(self._alive.rows)
+
+    def allowed(self, only: Only) -> NDArray[np.bool_]:
+        """Whether a search for `only` may find each track."""
+        facts, allowed = self._facts.rows, self._alive.rows.copy()
+        for name in ("label", "bank"):
+            text = getattr(only, name)
+            if text is not None:
+                allowed &= facts[name] == self._texts.get(text, len(self._texts))
+        if only.periodic is not None:
+            allowed &= np.isfinite(facts["period"]) == only.periodic
+        if only.but:
+            allowed &= ~np.isin(facts["dance"], self.dances_named(only.but))
+        if only.among is not None:
+            allowed &= np.isin(facts["dance"], self.dances_named(only.among))
+        return allowed
+
+    def dances_named(self, names: Iterable[str]) -> list[int]:
+        """The numbers of those of the dances that are there."""
+        numbers = [self._numbers[name] for name in names if name in self._numbers]
+        return [number for number in numbers if self._dancers.rows[number]]
+
+    def dances_searched(self, only: Only) -> int:
+        """How many dances could be found by chance: those the filters leave, whichever one is asked about."""
+        filters = replace(only, among=None)
+        return self.dances_among(self.allowed(filters), filters)
+
+    def dances_among(self, allowed: NDArray[np.bool_], only: Only) -> int:
+        """How many dances the allowed tracks are of."""
+        if only == ANY:
+            return self.dances
+        return int(np.count_nonzero(np.bincount(self.dances_of(np.flatnonzero(allowed)))))
+
+    def entries_among(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether each entry is of an allowed track."""
+        tracks = self._entries.rows["track"]
+        return np.append(allowed, False)[np.where(tracks < len(allowed), tracks, NOBODY)]
+
+    @property
+    def kept(self) -> Kept:
+        """All of it, as it is kept in files."""
+        rows = (self._facts.rows, self._alive.rows.copy(), self._entries.rows)
+        return Kept(*rows, list(self.names), list(self._texts))
+
+    @classmethod
+    def restored(cls, kept: Kept, strangers: int) -> "Entries":
+        """What was kept, as it was; the first `strangers` entries are nobody's."""
+        made = cls()
+        made._facts, made._alive = Grown(kept.facts), Grown(kept.alive.copy())
+        made._entries, made.names = Grown(kept.entries), kept.names
+        made._texts = {text: number for number, text in enumerate(kept.texts)}
+        living = kept.facts["dance"][kept.alive]
+        made._dancers = Grown(np.bincount(living, minlength=len(made.names)).astype(np.int32))
+        made.dances = int(np.count_nonzero(made._dancers.rows))
+        made.strangers = range(strangers)
+        return made
+
+
+def _placed(rows: NDArray[Any]) -> Placed:
+    return Placed(*(rows[name].astype(np.int64) for name in ("track", "first", "last")))
+
+
+def _entries_of(tracks: Tracks, first: int) -> NDArray[Any]:
+    """Every track as a whole and, when long, in windows; tracks are numbered from `first` on."""
+    lengths, clocks = np.diff(tracks.volume.offsets), tracks.volume.clocks[:, 1]
+    rows = np.zeros(len(tracks), ENTRY)
+    rows["track"], rows["last"] = np.arange(first, first + len(tracks)), lengths - 1
+    parts, done = [], 0
+    for long in np.flatnonzero(lengths * clocks >= WINDOWED_FROM_SECONDS).tolist():
+        bounds = _window_bounds(int(lengths[long]), float(clocks[long]))
+        windows_ = np.array([(first + long, *bound) for bound in bounds], dtype=ENTRY)
+        parts += [rows[done : long + 1], windows_]
+        done = long + 1
+    return np.concatenate([*parts, rows[done:]])

@@ -1,0 +1,1 @@
+"""Procedural dancers, the renderer that films them, and the demonstration."""

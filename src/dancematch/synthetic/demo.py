@@ -1,0 +1,178 @@
+"""The demonstration: render dances, learn them from video, recognise other performances.
+
+Everything in it is rendered: the videos show mannequins that perform procedural
+choreographies. From the video files on, the path is the one every user's clip takes.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dancematch.errors import InputError
+from dancematch.motion import change_tempo, excerpt, mirror
+from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.extract import motions_of_many
+from dancematch.synthetic.camera import Camera
+from dancematch.synthetic.choreography import Choreography, Dancer, choreography, perform
+from dancematch.synthetic.filming import Stage, film_all
+from dancematch.synthetic.mannequin import Look
+from dancematch.synthetic.renderer import render
+from dancematch.types import Match, Motion, Verdict
+
+VERSION = 1  # of what is rendered: a folder of another version is not continued
+KNOWN_DANCES = 6
+SIZE = (640, 480)
+_MARK = "demo.json"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One rendered clip: who dances what, and how it is filmed."""
+
+    name: str
+    dance: int  # seed of the choreography
+    dancer: int = 0  # seed of body, manner and clothes
+    azimuth: float = 0.0
+    tempo: float = 1.0
+    mirrored: bool = False
+    seconds: tuple[float, float] | None = None  # the excerpt, if not the whole
+    story: str = ""
+
+    def choreography(self) -> Choreography:
+        """What is danced."""
+        return choreography(self.dance, eight_counts=3, bpm=112 + 4 * (self.dance % 4))
+
+    def motion(self) -> Motion:
+        """How it is danced."""
+        # Everybody keeps the music's tempo, so that `tempo` alone says how fast a clip is.
+        motion = perform(self.choreography(), replace(Dancer.random(self.dancer), tempo=1.0))
+        motion = change_tempo(motion, self.tempo) if self.tempo != 1 else motion
+        motion = mirror(motion) if self.mirrored else motion
+        return excerpt(motion, *self.seconds) if self.seconds else motion
+
+    def film(self, folder: Path) -> Path:
+        """Render it into `folder`, unless it is there already."""
+        path = folder / f"{self.name}.mp4"
+        if not path.exists():
+            look, camera = Look.random(self.dancer), Camera(azimuth=self.azimuth)
+            render(self.motion(), path, looks=[look], camera=camera, size=SIZE)
+        return path
+
+
+def known_scenes() -> list[Scene]:
+    """The dances to learn: each filmed once, from the front or nearly so."""
+    return [
+        Scene(choreography(seed).name, dance=seed, dancer=seed, azimuth=(-15.0, 0.0, 15.0)[seed % 3])
+        for seed in range(KNOWN_DANCES)
+    ]
+
+
+def query_scenes() -> list[Scene]:
+    """The clips to recognise: other dancers in other clothes, and something changed in each."""
+    return [
+        Scene("another-dancer", dance=0, dancer=20, story="another body, other clothes"),
+        Scene("from-the-side", dance=1, dancer=21, azimuth=30.0, story="filmed from 30 degrees"),
+        Scene("faster", dance=4, dancer=27, tempo=1.2, story="a fifth faster"),
+        Scene("mirrored", dance=3, dancer=23, mirrored=True, story="mirrored, as a selfie is"),
+        Scene("three-seconds", dance=5, dancer=24, seconds=(5.0, 8.0), story="seconds 5 to 8 only"),
+        Scene("unknown-dance", dance=99, dancer=25, story="a dance that was never learnt"),
+    ]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was asked, and what came back."""
+
+    query: str
+    story: str
+    expected: str | None  # None: the dance is not in the catalogue
+    answer: str | None  # of a match or possible match; None: "I don't know this one"
+    verdict: Verdict
+    rank: int | None  # of the expected dance among all, 1 = first
+    score: float | None
+    correct: bool
+    match: Match | None
+    nearest: tuple[Match, ...]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Everything the report shows."""
+
+    folder: Path
+    known: tuple[Scene, ...]
+    answers: tuple[Answer, ...]
+    motions: dict[str, Motion]  # of the queries, by name, as the estimator saw them
+
+    @property
+    def catalogue(self) -> Path:
+        """Where the known dances are kept."""
+        return self.folder / "dances.db"
+
+
+def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: Stage) -> Demo:
+    """Render, learn and recognise in `folder`; an interrupted run is continued."""
+    folder = Path(folder)
+    _claim(folder)
+    known, queries = known_scenes(), query_scenes()
+    film_all(_longest_first(known + queries), folder, jobs, on_stage("rendering"))
+    with open_catalogue(folder / "dances.db") as catalogue:
+        clips = [scene.film(folder) for scene in known]
+        for added in catalogue.add_many(clips, jobs=jobs, on_progress=on_stage("learning")):
+            if added.error is not None:
+                raise added.error
+        asked = [scene.film(folder) for scene in queries]
+        motions: dict[str, Motion] = {}
+        answers = []
+        outcomes = motions_of_many(asked, jobs=jobs, on_progress=on_stage("recognising"))
+        for scene, outcome in zip(queries, outcomes, strict=True):
+            if outcome.error is not None:
+                raise outcome.error
+            answer = catalogue.search(outcome.motions, limit=KNOWN_DANCES)
+            nearest, found = answer.candidates, answer.matches
+            motions[scene.name] = outcome.motions[(nearest[0].dancer if nearest else 1) - 1]
+            answers.append(_answer(scene, {s.dance: s.name for s in known}, found, nearest))
+    return Demo(folder, tuple(known), tuple(answers), motions)
+
+
+def _answer(scene: Scene, names: dict[int, str], found: Sequence[Match], nearest: Sequence[Match]) -> Answer:
+    expected = names.get(scene.dance)
+    order = [match.dance_id for match in nearest]
+    match = found[0] if found else None
+    answer = match.dance_id if match else None
+    return Answer(
+        query=scene.name,
+        story=scene.story,
+        expected=expected,
+        answer=answer,
+        verdict=match.verdict if match else "no match",
+        rank=order.index(expected) + 1 if expected in order else None,
+        score=nearest[0].score if nearest else None,
+        correct=answer == expected,
+        match=match,
+        nearest=tuple(nearest),
+    )
+
+
+def _claim(folder: Path) -> None:
+    """Make the folder ours, or see that it already is."""
+    mark = folder / _MARK
+    wanted = {"demo": VERSION}
+    try:
+        if mark.exists():
+            if json.loads(mark.read_text(encoding="utf-8")) != wanted:
+                raise InputError(f"{folder} holds another version's demo; remove it or choose another folder")
+            return
+        if folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder} is not empty and not a demo's; choose another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark.write_text(json.dumps(wanted), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} cannot be used for the demo: {error}") from None
+
+
+def _longest_first(scenes: Sequence[Scene]) -> list[Scene]:
+    """So that no process is left alone with a long one at the end."""
+    return sorted(scenes, key=lambda scene: scene.seconds is not None)

@@ -1,0 +1,182 @@
+"""Motions as video: clothed mannequins in a room, drawn on the CPU and written as H.264.
+
+The pictures are made for pose estimators as much as for people: faces, hair, hands and
+shoes tell front from back, and the joints' true places in the picture are known (`project`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dancematch import motion as moving
+from dancematch.errors import InputError
+from dancematch.synthetic import mannequin, raster
+from dancematch.synthetic.camera import Camera, View, aim
+from dancematch.synthetic.mannequin import Look
+from dancematch.synthetic.room import Room, build_room, cast_shadows
+from dancematch.types import Motion
+
+Array = NDArray[np.float64]
+Image = NDArray[np.uint8]
+
+SIZE = (854, 480)
+FPS = 30.0
+_CAMERA = Camera()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything that is needed to draw any frame of a clip."""
+
+    room: Room
+    view: View
+    solids: raster.Solids
+    table: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.solids.start)
+
+    def draw(self, number: int) -> Image:
+        """One frame, [height, width, 3] RGB."""
+        solids = self.solids.frame(number)
+        picture = cast_shadows(self.room, solids)
+        raster.draw(solids, self.view, self.table, picture)
+        return picture
+
+
+def set_stage(
+    motions: Motion | Sequence[Motion],
+    *,
+    looks: Sequence[Look] = (),
+    camera: Camera = _CAMERA,
+    size: tuple[int, int] = SIZE,
+    fps: float = FPS,
+) -> Stage:
+    """Dress the dancers and build the room around them.
+
+    Every dancer begins with the first frame; who ends early stands still. A dancer without a
+    look of their own gets a random one; the first look decides the room.
+    """
+    dancers = [motions] if isinstance(motions, Motion) else list(motions)
+    if not dancers:
+        raise InputError("nobody to draw: give at least one motion")
+    if len(size) != 2 or min(size) < 16 or size[0] % 2 or size[1] % 2:
+        raise InputError(f"a video's width and height must be even and 16 or more, got {size}")
+    if not 1 <= fps <= 240:
+        raise InputError(f"fps must be 1 to 240, got {fps}")
+    dressed = [*looks[: len(dancers)], *(Look.random(i) for i in range(len(looks), len(dancers)))]
+    placed = [_on_floor(dancer) for dancer in dancers]
+    view = aim(camera, placed, size)
+    clips = [_at_rate(joints, dancer.fps, fps) for joints, dancer in zip(placed, dancers, strict=True)]
+    length = max(len(clip) for clip in clips)
+    clips = [np.concatenate([clip, np.repeat(clip[-1:], length - len(clip), axis=0)]) for clip in clips]
+    solids = [mannequin.dress(clip, look) for clip, look in zip(clips, dressed, strict=True)]
+    colours = np.concatenate([mannequin.palette(look) for look in dressed])
+    room = build_room(view, np.stack(clips), dressed[0])
+    return Stage(room, view, mannequin.gather(solids), raster.shade_table(colours))
+
+
+def render(
+    motions: Motion | Sequence[Motion],
+    path: str | Path,
+    *,
+    looks: Sequence[Look] = (),
+    camera: Camera = _CAMERA,
+    size: tuple[int, int] = SIZE,
+    fps: float = FPS,
+    on_frame: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write a video of the dancers; `on_frame(done, total)` hears of every frame.
+
+    The file appears under its name only when it is complete. An existing file is not replaced.
+    """
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists already: remove it or choose another name")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} to write {target.name} into: make it first")
+    stage = set_stage(motions, looks=looks, camera=camera, size=size, fps=fps)
+    unfinished = target.with_name(f".{target.name}.part")
+    try:
+        _write(stage, unfinished, fps, on_frame)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def render_frame(
+    motions: Motion | Sequence[Motion],
+    number: int = 0,
+    *,
+    looks: Sequence[Look] = (),
+    camera: Camera = _CAMERA,
+    size: tuple[int, int] = SIZE,
+) -> Image:
+    """Draw one frame of the dancers, [height, width, 3] RGB, with the view that the whole clip would have."""
+    dancers = [motions] if isinstance(motions, Motion) else list(motions)
+    fps = dancers[0].fps if dancers else FPS
+    stage = set_stage(dancers, looks=looks, camera=camera, size=size, fps=fps)
+    if not 0 <= number < len(stage):
+        raise InputError(f"the clip has frames 0 to {len(stage) - 1}, got {number}")
+    return stage.draw(number)
+
+
+def project(motion: Motion, camera: Camera = _CAMERA, size: tuple[int, int] = SIZE) -> Array:
+    """Where the joints of `body15` are in the pictures of this one dancer, pixels [frames, 15, 2]."""
+    placed = _on_floor(motion)
+    return aim(camera, [placed], size).project(placed)
+
+
+def side_by_side(motions: Sequence[Motion], *, spacing: float = 1.6) -> list[Motion]:
+    """Move the dancers into a row along x, `spacing` metres apart by where they are on average."""
+    row = []
+    for number, motion in enumerate(motions):
+        middle = np.nanmean(motion.joints.reshape(-1, 3), axis=0) * (1, 0, 1)
+        shift = np.array([(number - (len(motions) - 1) / 2) * spacing, 0, 0]) - middle
+        joints = (motion.joints + shift).astype(np.float32)
+        row.append(Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start))
+    return row
+
+
+def _on_floor(motion: Motion) -> Array:
+    """Take the joints of `body15` with the lowest ankle of the clip at an ankle's height, [frames, 15, 3]."""
+    body = moving.to_body15(motion)
+    joints = body.joints.astype(float)
+    ankles = joints[:, [body.skeleton.index(f"{side}_ankle") for side in ("left", "right")], 1]
+    seen = ankles[np.isfinite(ankles)]
+    if len(seen):
+        # The very lowest may be a glitch of the recording.
+        joints[..., 1] += mannequin.ANKLE_METRES * mannequin.body_size(joints) - np.percentile(seen, 1)
+    return joints
+
+
+def _at_rate(joints: Array, fps: float, wanted: float) -> Array:
+    """Give the same motion at another frame rate, straight lines between frames."""
+    if fps == wanted:
+        return joints
+    at = np.arange(max(round(len(joints) * wanted / fps), 1)) * fps / wanted
+    at = np.minimum(at, len(joints) - 1)
+    before = np.floor(at).astype(int)
+    after = np.minimum(before + 1, len(joints) - 1)
+    share = (at - before)[:, None, None]
+    return np.asarray(joints[before] * (1 - share) + joints[after] * share)
+
+
+def _write(stage: Stage, path: Path, fps: float, on_frame: Callable[[int, int], None] | None) -> None:
+    import av  # heavy, and pictures alone need none of it
+
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=Fraction(fps).limit_denominator(1001))
+        stream.width, stream.height = stage.view.size
+        stream.pix_fmt = "yuv420p"
+        stream.options = {"crf": "28", "preset": "veryfast"}
+        for number in range(len(stage)):
+            frame = av.VideoFrame.from_ndarray(stage.draw(number), format="rgb24")
+            container.mux(stream.encode(frame))
+            if on_frame is not None:
+                on_frame(number + 1, len(stage))
+        container.mux(stream.encode(None))

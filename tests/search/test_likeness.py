@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dance_samples import toy_codebook, words
+from dancematch.search.stage1.histogram import SEEN, Histograms, word_counts
+from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.word_alignment import usual_similarity
+from dancematch.search.words.word_store import pack, unpack
+
+
+@pytest.mark.parametrize("weighting", ["cosine", "sqrt-idf"])
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 4),
+    st.sampled_from([3, 8, 300]),
+    st.lists(st.integers(1, 40), min_size=1, max_size=6),
+)
+def test_cosines_are_those_of_the_plain_way(weighting, seed, channels, vocabulary, lengths):
+    """By channel, whatever is unseen on either side; -1 says that a stretch shows nothing of it."""
+    rng = np.random.default_rng(seed)
+    book = toy_codebook([str(number) for number in range(channels)], vocabulary)
+    query, *known = (
+        words(
+            rng.integers(vocabulary, size=(length, channels)),
+            vocabulary=vocabulary,
+            visibility=rng.choice([0.0, 1.0], size=channels) * rng.uniform(size=(length, channels)),
+        )
+        for length in (20, *lengths)
+    )
+    plain = Histograms([word_counts(one) for one in known], weighting)
+    usual = usual_similarity(book, np.ones((channels, vocabulary), int))
+    found = Reading(query, book, Rarity(weighting, plain.rarity, usual)).cosines(unpack(pack(known)))
+    shown = np.stack([(one.visibility >= SEEN).any(axis=0) for one in known], axis=1)
+
+    np.testing.assert_allclose(np.where(shown, plain.cosines(word_counts(query)), -1), found, atol=1e-5)
+
+
+def test_a_word_that_comes_more_often_than_can_be_counted_is_as_the_plain_way_has_it():
+    """Counts end at 255."""
+    book = toy_codebook(["body"], 4)
+    query, known = (
+        words(np.array([[0], [1]]), vocabulary=4),
+        words(np.array([[0]] * 400 + [[1]]), vocabulary=4),
+    )
+    rarity = Rarity("cosine", np.ones((1, 4), np.float32), usual_similarity(book, np.ones((1, 4), int)))
+    found = Reading(query, book, rarity).cosines(unpack(pack([known])))
+
+    assert pytest.approx(256 / np.sqrt(2 * (255**2 + 1)), abs=1e-5) == found[0, 0]

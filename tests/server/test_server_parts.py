@@ -1,0 +1,303 @@
+"""The service's parts, each by itself."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cli_samples import run_main
+from dance_samples import dance, random_words, save_small_model, shipped, write_dance
+from dancematch.catalogue.listing import dance_of, names_of, page_of
+from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
+from dancematch.pipeline.answer import Answer
+from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.extract import clips_in
+from dancematch.pipeline.query_variants import readings_of
+from dancematch.report.evidence import Clip
+from dancematch.server import searches
+from dancematch.server.gallery import Gallery
+from dancematch.server.metrics import BOUNDS, Metrics
+from dancematch.server.options import Options, WorkLimits, is_loopback
+from dancematch.server.positions import _histograms, positions
+from dancematch.server.problems import Discretion, RefusedError, error_named
+from dancematch.server.searches import KeptSearch, Searches
+from dancematch.server.service import MOST_DANCERS, Service, _require_explainable
+from dancematch.server.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
+from dancematch.server.upload import suffix_of
+
+SECRETS = "a secret that is long enough".replace(" ", "-"), "another-that-is-long-enough"
+
+
+def test_tokens_are_read_with_their_scopes(tmp_path):
+    """A read token reads, a write token does both, a wrong or missing one nothing."""
+    (tmp_path / "tokens").write_text(f"# ours\n\nread {SECRETS[0]}\nwrite\t{SECRETS[1]}\n")
+    tokens = read_tokens(tmp_path / "tokens")
+
+    assert ({"read"}, EVERYTHING) == tuple(tokens.allowed(secret) for secret in SECRETS)
+    assert {NOTHING} == {tokens.allowed(wrong) for wrong in ("", None, SECRETS[0][:-1], "é" * 20)}
+    assert EVERYTHING == Tokens().allowed(None)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "# nothing", "read short", "admin 1234567890123456", "1234567890123456"]
+)
+def test_tokens_that_protect_nothing_are_refused(tmp_path, content):
+    (tmp_path / "tokens").write_text(content)
+
+    with pytest.raises(InputError, match="SECRET"):
+        read_tokens(tmp_path / "tokens")
+
+
+def test_a_secret_that_is_there_twice_is_refused(tmp_path):
+    """Whether it is meant to read or to write cannot be known."""
+    (tmp_path / "tokens").write_text(f"read {SECRETS[0]}\nwrite {SECRETS[1]}\nwrite {SECRETS[0]}\n")
+
+    with pytest.raises(InputError, match="line 3: this secret is in an earlier line too") as caught:
+        read_tokens(tmp_path / "tokens")
+    assert SECRETS[0] not in str(caught.value)
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+def test_tokens_that_others_may_read_are_warned_of(tmp_path, mode, warned):
+    """In one line, before the service begins; here it cannot, for want of a catalogue."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"write {SECRETS[0]}\n")
+    tokens.chmod(mode)
+    *warning, _ = run_main("serve", tmp_path, "--token-file", tokens).err.splitlines()
+    expected = f"warning: other users of this machine may read or change {tokens}; chmod 600 {tokens}"
+
+    assert ([expected] if warned else []) == warning
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True),
+        ("0.0.0.0", False), ("::", False), ("192.168.1.4", False), ("example.org", False),  # noqa: S104
+    ],
+)  # fmt: skip
+def test_an_address_that_others_reach_needs_tokens(host, expected):
+    assert expected == is_loopback(host)
+    if not expected:
+        with pytest.raises(InputError, match="--token-file"):
+            Options("dances.db", host=host)
+
+
+def zipped(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix"),
+    [
+        (zipped("joints_0.npy"), ".npz"),
+        (zipped("archive/data.pkl"), ".pt"),
+        (b"\x80\x04}.", ".pkl"),
+        (b"\xef\xbb\xbf  HIERARCHY\nROOT Hips", ".bvh"),
+        (b'\n {"people": []}', ".json"),
+        (b"[1]", ".json"),
+        (b"\x00\x00\x00 ftypisom", ".mp4"),
+        (b"\x1aE\xdf\xa3\x01", ".webm"),
+        (b"RIFF\x00\x00\x00\x00AVI LIST", ".avi"),
+        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv"),
+        (b"file,label\na.mp4,waltz\n", ".video"),
+        (b"G", ".video"),
+    ],
+)
+def test_a_file_is_known_by_its_content(tmp_path, content, suffix):
+    (tmp_path / "upload").write_bytes(content)
+
+    assert suffix == suffix_of(tmp_path / "upload")
+
+
+def test_nothing_of_ours_is_named():
+    """Neither the catalogue's path nor an upload's; the rest of the sentence stands."""
+    told = Discretion("/srv/dances.db", "/srv/dances.db.service")
+    message = "/srv/dances.db.service/uploads/ab12.video cannot be opened, says /srv/dances.db"
+    problem = told.problem_of(VideoError(message))
+
+    assert (422, "video") == (problem.status, problem.error)
+    assert "the upload cannot be opened, says the catalogue" == problem.message
+
+
+@pytest.mark.parametrize("reason", ["no server answers at db.inside, port 5432", "user 'dancer' may not"])
+def test_nobody_is_told_where_the_database_is(reason, caplog):
+    """Not by /health, which needs no token, nor by anything else; the log says it."""
+    where = "postgresql://dancer:***@db.inside/dances"
+    told = Discretion(where, "/srv/service")
+    problem = told.problem_of(CatalogueError(f"the catalogue {where} cannot be used: {reason}"))
+
+    assert (503, "catalogue", 5) == (problem.status, problem.error, problem.retry_after)
+    assert "the catalogue cannot be used at the moment; the service's log says why" == problem.message
+    assert reason in caplog.text
+
+
+def every_leaf(kind: type = DanceMatchError) -> list[type]:
+    return [kind, *(leaf for one in kind.__subclasses__() for leaf in every_leaf(one))]
+
+
+@pytest.mark.parametrize("kind", every_leaf()[1:], ids=lambda kind: kind.__name__)
+def test_every_error_of_the_library_has_a_name_on_the_wire(kind):
+    """Also one that a worker process told of by the name of its class."""
+    problem = Discretion("x.db", "x.db.service").problem_of(error_named(kind.__name__, "a sentence"))
+
+    assert problem.status in (404, 409, 422, 503)
+    assert {"error": problem.error, "message": "a sentence"} == problem.body()
+
+
+def test_metrics_add_up():
+    """Each bucket counts all answers up to its bound, the last one all; a quote in a label is escaped."""
+    metrics = Metrics()
+    for seconds in (0.001, 0.03, 0.03, 100.0):
+        metrics.request("GET", '/a"b', 200, seconds)
+    lines = metrics.text({"dances": ("Known.", 3)}).splitlines()
+    buckets = [int(line.split()[-1]) for line in lines if "_bucket" in line]
+
+    assert [1, 1, 1] + [3] * (len(BOUNDS) - 3) + [4] == buckets
+    assert 'dancematch_requests_total{method="GET",route="/a\\"b",status="200"} 4' in lines
+    assert 'dancematch_request_seconds_sum{route="/a\\"b"} 100.061000' in lines
+    assert ["# TYPE dancematch_dances gauge", "dancematch_dances 3"] == lines[-2:]
+
+
+def kept(seed: int = 0) -> KeptSearch:
+    return KeptSearch(
+        {}, readings_of([dance(seed)], shipped(), "it"), Answer(()), Clip("it", "", "motion file")
+    )
+
+
+def test_only_so_many_searches_are_held(monkeypatch):
+    """The oldest goes first, by number as by size; one that is gone is unknown."""
+    monkeypatch.setattr(searches, "MOST_SEARCHES", 2)
+    held = Searches()
+    for name in "abc":
+        held.keep(name, kept())
+    with pytest.raises(RefusedError, match="no such search"):
+        held.find("a")
+    monkeypatch.setattr(searches, "MOST_BYTES", kept().nbytes)
+    held.keep("d", kept())
+
+    assert 1 == len(held)
+    held.forget("d")
+    assert 0 == len(held)
+
+
+def test_a_search_is_held_for_a_while_only(monkeypatch):
+    held = Searches()
+    held.keep("a", kept())
+    monkeypatch.setattr(searches, "KEPT_SECONDS", -1.0)
+
+    with pytest.raises(RefusedError):
+        held.find("a")
+
+
+def test_positions_are_the_principal_components():
+    """As a full decomposition gives them, up to the sign; the same dances give the same places."""
+    said = [shipped().fingerprint(dance(seed)) for seed in range(8)]
+    places, shares = positions(said)
+    points = _histograms(said)
+    points -= points.mean(axis=0)
+    left, lengths, _ = np.linalg.svd(points, full_matrices=False)
+    expected = left[:, :2] * lengths[:2]
+    expected *= np.sign(expected[np.abs(expected).argmax(axis=0), [0, 1]])
+
+    np.testing.assert_allclose(expected / np.abs(expected).max(), places, atol=1e-3)
+    np.testing.assert_allclose((lengths**2 / (lengths**2).sum())[:2], shares, atol=1e-4)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_dances_have_places_too(count):
+    places, _ = positions([random_words(20, seed) for seed in range(count)])
+
+    assert (count, 2) == places.shape
+    assert np.isfinite(places).all()
+
+
+def test_every_word_has_a_figure(tmp_path):
+    """All words of all channels, and as many coordinates as the channel has joints; the file is kept."""
+    model = save_small_model(tmp_path / "model")
+    with open_catalogue(tmp_path / "dances.db", model=tmp_path / "model") as known:
+        told = json.loads(Gallery(known, tmp_path).content())
+
+    assert list(model.codebook.channels) == [channel["name"] for channel in told["channels"]]
+    for channel in told["channels"]:
+        assert model.vocabulary == len(channel["words"])
+        assert {3 * len(channel["joints"])} == {
+            len(frame) for word in channel["words"] for frame in word["frames"]
+        }
+    assert [f"words-{model.model_id}.json"] == [path.name for path in tmp_path.glob("words-*")]
+
+
+NAMES = st.sets(st.text("abAB/éÜ舞%_", min_size=1, max_size=4), max_size=8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(names=NAMES, limit=st.integers(1, 5))
+def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
+    """Whatever the names and the size of a page: each dance once, sorted as Python sorts."""
+    store = Store(tmp_path_factory.mktemp("pages") / "dances.db", "toy")
+    store.add_many([(Dance(name, name, name, 1.0), [StoredTrack(random_words(4, 0))]) for name in names])
+    found: list[str] = []
+    while page := page_of(store, after=found[-1] if found else None, limit=limit).dances:
+        found += [one.dance_id for one in page]
+    chosen = names_of(store, limit)
+    store.close()
+
+    assert sorted(names) == found
+    assert (min(limit, len(names)), sorted(chosen)) == (len(set(chosen)), chosen)
+    with pytest.raises(UnknownDanceError):
+        dance_of(store, "nobody")
+
+
+def test_a_file_may_only_be_so_long_and_so_crowded(tmp_path):
+    """Longer or fuller than a video may be, a motion is refused too; two services share no folder."""
+    options = Options(str(tmp_path / "dances.db"), work=WorkLimits(video_seconds=5))
+    with open_catalogue(tmp_path / "dances.db") as known:
+        service = Service(options, known)
+        with pytest.raises(InputError, match="above the limit of 5 s"):
+            service._checked([dance(0)])
+        with pytest.raises(InputError, match="above the limit of 32"):
+            service._require_bearable([1.0] * (MOST_DANCERS + 1))
+        with pytest.raises(InputError, match="another service is at work"):
+            Service(options, known)
+        service.close()
+
+
+def test_what_would_take_minutes_to_explain_is_refused():
+    """Three minutes beside three minutes are fine, ten beside ten are not."""
+    three, ten = (random_words(round(60 * minutes / 0.1333), 0) for minutes in (3, 10))
+    _require_explainable(three, [three])
+
+    with pytest.raises(RefusedError, match="search for a part"):
+        _require_explainable(ten, [ten])
+
+
+def test_without_its_libraries_the_service_says_what_to_install():
+    code = "import sys; sys.modules['fastapi'] = None; from dancematch.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "dances.db"], capture_output=True, text=True, check=False
+    )
+
+    assert 1 == done.returncode
+    assert ["dancematch: fastapi is not installed; the service needs: pip install 'dancematch[serve]'"] == (
+        done.stderr.splitlines()
+    )
+
+
+def test_a_folder_of_the_service_holds_no_clips(tmp_path):
+    """Whoever adds the folder that a catalogue lies in does not add what was uploaded."""
+    write_dance(tmp_path / "dances.db.service" / "uploads" / "a.npz", 1)
+    kept = write_dance(tmp_path / "kept.npz", 2)
+
+    assert [Path(kept)] == clips_in([tmp_path])
