@@ -22,9 +22,9 @@ from dancematch.search.confidence.verdict import (
     MAX_EVALUE,
     POSSIBLE_EVALUE,
     evalue_of,
-    evidence_amount,
     shipped_calibration,
     verdict_of,
+    words_amount,
 )
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import ANY, DEFAULT, Only
@@ -90,9 +90,9 @@ def test_more_seen_counts_more(one, other):
     """Words count from two seconds on, in full from five."""
     low, high = sorted([one, other])
 
-    assert 0 <= evidence_amount(low) <= evidence_amount(high) <= 1
-    assert (evidence_amount(low) == 0) == (low < LEAST_SECONDS)
-    assert (evidence_amount(high) == 1) == (high >= ENOUGH_SECONDS)
+    assert 0 <= words_amount(low) <= words_amount(high) <= 1
+    assert (words_amount(low) == 0) == (low < LEAST_SECONDS)
+    assert (words_amount(high) == 1) == (high >= ENOUGH_SECONDS)
 
 
 @pytest.mark.parametrize("basis", ["both", "words", "synchrony"])
@@ -131,22 +131,6 @@ def test_too_little_speaks_neither_for_a_dance_nor_against_it():
     found = engine(0, 1).search(queries(excerpt(dance(0, 1, 4), 3.0, 4.8)))
 
     assert [0.0, 0.0] == [match.log_ratio for match in found]
-
-
-def test_short_clips_are_ordered_as_long_ones_are():
-    """Words and synchrony count less in two seconds, both alike: what is more alike stays first."""
-    full = {
-        "histogram": np.array([0.3, 0.1]),
-        "order": np.array([0.2, 0.1]),
-        "synchrony": np.array([1.0, 3.0]),
-    }
-    both = []
-    for seconds in (LEAST_SECONDS, ENOUGH_SECONDS):
-        scored = Scored(None, None, None, seconds)
-        evidence = scored._weighed(full, np.zeros(2, np.float32))
-        both.append(shipped_calibration().weigh(evidence))
-
-    assert (both[0][0] > both[0][1]) == (both[1][0] > both[1][1])
 
 
 def test_filters_count_for_how_often_something_happens_by_accident():

@@ -23,15 +23,15 @@ FORMAT = 1
 MAX_EVALUE = 0.01  # of a match
 POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
-ENOUGH_SECONDS = 5.0  # from which on evidence counts in full
+ENOUGH_SECONDS = 5.0  # from which on words count in full
 # Beyond the cohort, that words count at most: people on the floor share rare words whatever they do there.
 MOST_OF_WORDS = 0.35
 
 Basis = Literal["both", "words", "synchrony"]
 
 
-def evidence_amount(seconds: float) -> float:
-    """How much evidence counts if so much of the dancer is seen, the mean over the body parts."""
+def words_amount(seconds: float) -> float:
+    """How much words count if so much of the dancer is seen, the mean over the body parts."""
     return 0.0 if seconds < LEAST_SECONDS else min(1.0, seconds / ENOUGH_SECONDS)
 
 

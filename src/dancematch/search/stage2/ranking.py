@@ -18,9 +18,9 @@ from dancematch.search.confidence.verdict import (
     MOST_OF_WORDS,
     Basis,
     evalue_of,
-    evidence_amount,
     shipped_calibration,
     verdict_of,
+    words_amount,
 )
 from dancematch.search.settings import Settings
 from dancematch.search.stage1.histogram import SEEN
@@ -78,10 +78,10 @@ class Scored:
         return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
 
     def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
+        amount = words_amount(self.seconds)
         capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
-        amount = evidence_amount(self.seconds)
-        full = {**relative, **capped}
-        return {"tempo": tempo} | {name: np.asarray(amount * full[name], np.float32) for name in full}
+        words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
+        return {**words, "synchrony": relative["synchrony"], "tempo": tempo}
 
     @cached_property
     def log_ratios(self) -> FloatArray:
