@@ -10,6 +10,6 @@ cd "$(dirname "$0")/.."
 for genres in KR,LO BR,JB,JS; do
   sh eval/keep.sh eval/results "unseen-$genres" .venv/bin/dancematch eval aist-cross-dancer --data "$data" --json \
     --query-genres "$genres" --model "$runs/without-$(echo "$genres" | tr , -)/model" --method kmeans --refit \
-    --search histogram --search two-stage
+    --search histogram --search two-stage --search likelihood
 done
 .venv/bin/python eval/tables.py

@@ -414,8 +414,7 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     file.write_text(script, encoding="utf-8")
     with subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, text=True) as parent:
         worker = int(parent.stdout.readline())
-        time.sleep(2)
-        parent.kill()
+        parent.kill()  # perhaps before the worker has come to life
     deadline = time.monotonic() + 20
     while alive(worker) and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -104,7 +104,7 @@ def test_a_killed_run_goes_on(tmp_path, whole):
     folder = tmp_path / "run"
     begin(tiny(), folder)
     code = (
-        f"import sys; sys.path.insert(0, {str(LINES.parent)!r})\n"
+        f"import sys; sys.path[:0] = {[str(LINES.parent), str(LINES.parents[1])]!r}\n"
         "import time, test_training as t\n"
         "from pathlib import Path\n"
         "slowly = lambda progress: time.sleep(0.05)\n"

@@ -245,7 +245,8 @@ _worker: dict[str, Any] = {}  # filled once in each worker process
 
 def end_with_parent() -> None:
     """Let this process end soon after the one that started it, however that one ends."""
-    parent = os.getppid()
+    started_by = multiprocessing.parent_process()
+    parent = os.getppid() if started_by is None else started_by.pid  # it may be gone already
 
     def watch() -> None:
         while os.getppid() == parent:
