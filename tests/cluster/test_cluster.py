@@ -1,6 +1,7 @@
 """Parts of a catalogue answer as the whole does; all parts in this process, no Ray needed."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -18,10 +19,18 @@ from dancematch.cluster.spread import ask_all, prepared, search
 from dancematch.pipeline.cached_engine import KeptEngine
 from dancematch.search.engine import Query
 from dancematch.search.settings import ANY, DEFAULT, SETTINGS, Only
-from dancematch.types import Span
+from dancematch.types import BONE_NUMBERS, Fingerprint, Span
 
 CODEBOOK = toy_codebook()
-BACKGROUND = [random_words(12, 10_000 + number) for number in range(30)]
+
+
+def moving(steps: int, seed: int) -> Fingerprint:
+    """Random words, and bones that point anywhere."""
+    bones = np.random.default_rng(seed).integers(-60, 60, (steps, BONE_NUMBERS)).astype(np.int8)
+    return replace(random_words(steps, seed), bones=bones)
+
+
+BACKGROUND = [moving(12, 10_000 + number) for number in range(30)]
 
 
 class Here:
@@ -54,7 +63,7 @@ def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
         number = next(_numbers)
         dancers = [
             StoredTrack(
-                random_words(int(rng.integers(*steps)), int(rng.integers(1 << 30))),
+                moving(int(rng.integers(*steps)), int(rng.integers(1 << 30))),
                 period_seconds=1.0 if rng.random() < 0.5 else None,
                 period_strength=0.5,
             )
@@ -66,7 +75,7 @@ def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
 
 
 def asked(seed: int) -> list[Query]:
-    return [Query(random_words(15, seed)), Query(random_words(15, seed + 1), mirrored=True)]
+    return [Query(moving(15, seed)), Query(moving(15, seed + 1), mirrored=True)]
 
 
 @pytest.fixture

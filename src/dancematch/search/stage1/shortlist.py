@@ -179,8 +179,10 @@ class OwnField:
 
     def _best(self, reading: Reading, found: CoarseScores, tracks: IntArray) -> Voted:
         """The tracks that move most like one reading; equal ones in the order of their numbers."""
-        order = np.argsort(-found.scores[tracks], kind="stable")[:VOTED]
-        best = tracks[order][found.scores[tracks[order]] > 0]
+        scores = found.scores[tracks]
+        least = np.partition(scores, -VOTED)[-VOTED] if len(scores) > VOTED else 0
+        near = np.flatnonzero((scores >= least) & (scores > 0))
+        best = tracks[near[np.argsort(-scores[near], kind="stable")[:VOTED]]]
         allowed = np.ones(len(best), np.bool_)
         return self._stretches(reading, best, found.offsets[best], found.scores[best], allowed)
 
