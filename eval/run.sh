@@ -43,7 +43,7 @@ if [ -n "$strangers" ]; then
 fi
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \
-    --search histogram --search two-stage --search likelihood
+    --search histogram --search two-stage
 fi
 if [ -n "$clips" ]; then
   keep real .venv/bin/dancematch eval real --data "$clips" --distractors "$data" --json
