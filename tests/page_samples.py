@@ -49,7 +49,18 @@ def until(page, condition: str) -> None:
 
 
 def drawn(canvas) -> bool:
-    """Whether there is anything on a canvas."""
+    """Whether there is anything on a canvas, or comes onto it within ten seconds."""
     return canvas.evaluate(
-        "(c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)"
+        """async (c) => {
+            const size = { width: c.width, height: c.height };
+            const copy = Object.assign(document.createElement("canvas"), size);
+            const context = copy.getContext("2d", { willReadFrequently: true });
+            const some = () => {
+                context.drawImage(c, 0, 0);
+                return context.getImageData(0, 0, c.width, c.height).data.some((value) => value > 0);
+            };
+            const end = performance.now() + 10000;
+            while (!some() && performance.now() < end) await new Promise((go) => setTimeout(go, 50));
+            return some();
+        }"""
     )
