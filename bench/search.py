@@ -8,7 +8,7 @@ and is asked as seen and mirrored: from two fingerprints to ten matches, the sho
 is not ours alone.
 `trigrams` is the way by three words in a row alone, one reading. `plain`, measured in the same run,
 does the two stages the simple way: a dense product over all histograms (measured on some, scaled up
-linearly) and `align.place` with 200 dances, two readings each. One JSON object a figure.
+linearly) and `word_alignment.place` with 200 dances, two readings each. One JSON object a figure.
 """
 
 import argparse

@@ -27,7 +27,7 @@ def write_page(
     """Write the page; `clip` and `reference` are what the two are called on it."""
     # A name may hold "</script>"; JSON has another way to write the first of these letters.
     data = json.dumps(_content(comparison), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    page = (files("dancematch.pipeline") / "compare.html").read_text(encoding="utf-8")
+    page = (files("dancematch.report") / "compare.html").read_text(encoding="utf-8")
     page = page.replace("{{clip}}", escape(clip)).replace("{{reference}}", escape(reference))
     write_bytes(Path(path), page.replace("{{data}}", data).encode(), overwrite=overwrite)
 

@@ -1,6 +1,6 @@
 """What speaks for a match and what against it, with all that it takes to find the same again.
 
-`evidence` gathers it; `report_page.py` writes it down for people who know dances or laws, not programs.
+`evidence` gathers it; `evidence_page.py` writes it down for people who know dances or laws, not programs.
 """
 
 import math

@@ -1,6 +1,6 @@
 """An evidence report as one HTML page that needs nothing beside it, on a screen or printed.
 
-The page is `report.html`; what is put into it is text that was escaped here, or a drawing.
+The page is `evidence.html`; what is put into it is text that was escaped here, or a drawing.
 """
 
 import math
@@ -42,7 +42,7 @@ def write_report(path: str | Path, found: Evidence, *, overwrite: bool = False) 
 
 def page_of(found: Evidence) -> str:
     """The page itself."""
-    page = (files("dancematch.pipeline") / "report.html").read_text(encoding="utf-8")
+    page = (files("dancematch.report") / "evidence.html").read_text(encoding="utf-8")
     parts = dict(_texts(found)) | dict(_drawn(found))
     # All at once: what is put in may itself look like a place to put something in.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], page)

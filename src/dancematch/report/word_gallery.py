@@ -39,7 +39,7 @@ def write_gallery(
     content = _content(tokeniser, said, figures) | {"source": source}
     # A name may hold "</script>"; JSON has another way to write the first of these letters.
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-    page = (files("dancematch.pipeline") / "gallery.html").read_text(encoding="utf-8")
+    page = (files("dancematch.report") / "word_gallery.html").read_text(encoding="utf-8")
     page = page.replace("{{model}}", escape(tokeniser.model_id)).replace("{{data}}", data)
     write_bytes(Path(path), page.encode(), overwrite=overwrite)
 

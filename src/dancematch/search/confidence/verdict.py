@@ -46,12 +46,8 @@ class Calibration:
 
     def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
         """The log likelihood ratio (base 10) of each candidate."""
-        return np.clip(self.weigh(evidence), self.least, self.most)
-
-    def weigh(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
-        """The same without its bounds."""
         total = self.intercept + sum(weight * evidence[name] for name, weight in self.weights.items())
-        return np.asarray(total / math.log(10), np.float32)
+        return np.clip(np.asarray(total / math.log(10), np.float32), self.least, self.most)
 
 
 @cache

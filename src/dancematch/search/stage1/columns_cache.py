@@ -1,4 +1,4 @@
-"""Columns in a folder (`folder.py`): what is written of them, and how it is read back.
+"""Columns in a folder (`array_folder.py`): what is written of them, and how it is read back.
 
 The largest files, `places.npy` and `nibbles.npy`, are not checked on opening if they are large; the kernels
 let no number in them lead outside an array.

@@ -4,7 +4,7 @@ The second way onto the shortlist beside histograms: it sees the order of words,
 in a long dance without cutting that into windows, and says where. Three times the same word
 (somebody holds still) is no entry: such runs are most of the occurrences and say least.
 
-Occurrences lie in runs (`trigrams.py`): append makes a new run, and runs of like size are
+Occurrences lie in runs (`trigram_kernels.py`): append makes a new run, and runs of like size are
 merged, so that a posting is copied a logarithm of times and a query looks into few runs. A posting
 takes six bytes, and a distinct trigram of a run eight.
 """

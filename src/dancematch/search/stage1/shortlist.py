@@ -3,7 +3,7 @@
 Three ways lead onto the shortlist. By histogram, exactly: no dance that was left out has an entry
 more like the clip than one that was taken. By three words in a row (`postings.py`), which finds short
 clips that a histogram cannot tell apart. And, in a catalogue that is not too large for it, by synchrony
-(`coarse.py`), which finds what another person dances in other words at the same moments.
+(`coarse_synchrony.py`), which finds what another person dances in other words at the same moments.
 
 What is chosen depends on the entries alone, not on where they are: `choose` asks a `Field`, which is
 this process's own `Library` here and may be the parts of one on many machines.

@@ -1,7 +1,8 @@
 """Where a clip lies in many stretches: for each, the straight line along which the words of both agree best.
 
-`align.place` for hundreds at once, eight stretches side by side, a lane of the processor each: what one word
-of the clip says to one step of all eight lies together, so that to shift the clip is to read elsewhere.
+`word_alignment.place` for hundreds at once, eight stretches side by side, a lane of the processor each:
+what one word of the clip says to one step of all eight lies together, so that to shift the clip is to read
+elsewhere.
 
 - Stretches are taken in the order of their length; in a shorter one's lane nothing is said behind its end.
 - The clip's words are taken a band at a time for memory's sake, and of those four at a time: the sums are

@@ -100,7 +100,7 @@ class Profile:
         self.table = profile_table(words, seen, codebook.similarity, np.asarray(usual, dtype=np.float32))
 
     def evidence(self, reference: Fingerprint) -> FloatArray:
-        """What every pair of words says for one dance, as `align.word_evidence`: [Q, R]."""
+        """What every pair of words says for one dance, as `word_alignment.word_evidence`: [Q, R]."""
         total = np.empty((len(reference), self.table.shape[1]), np.float32)
         add_evidence(self.table, reference.words, reference.visibility >= SEEN, 0, len(reference), 0, total)
         return np.asarray(total[:, : self._length].T)

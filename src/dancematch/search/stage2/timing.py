@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.stage2.synchrony import unpack_bones
+from dancematch.search.stage2.synchrony import TREMBLE, unpack_bones
 from dancematch.types import BONE_NUMBERS, BoneArray
 
 # One performance if all three hold: chosen so that of pairs by one dancer to two pieces of music less than
@@ -26,7 +26,6 @@ _WINDOW, _HOP = 2.0, 2 / 3  # seconds
 _SHIFTS = np.arange(-4.0, 4.5, 0.5)  # steps around the line at which a window's lag is looked for
 _MIDDLE = len(_SHIFTS) // 2
 _SHOWN = 0.6  # of what the fullest window shows, that a window must show
-_TREMBLE = 0.02  # energy per step of an estimator's noise, as for synchrony
 _USUAL_DEVIATION = 0.05  # seconds; a window far beyond it hardly bends the line
 _ROUNDS = 5
 
@@ -97,7 +96,7 @@ class _Compared:
 
 def _correlation(sums: Values) -> Values:
     """From sums over steps, of whatever shape: [4, ...]."""
-    noise = _TREMBLE * sums[3]
+    noise = TREMBLE * sums[3]
     return np.asarray(sums[0] / np.sqrt((sums[1] + noise) * (sums[2] + noise) + 1e-9))
 
 

@@ -31,7 +31,7 @@ class Rarity:
 
     weighting: Weighting
     words: FloatArray  # [channels, words]
-    usual: FloatArray  # [channels, words], `align.usual_similarity`
+    usual: FloatArray  # [channels, words], `word_alignment.usual_similarity`
 
 
 class Lines(NamedTuple):

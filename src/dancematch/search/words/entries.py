@@ -218,7 +218,7 @@ class Entries:
     def dances_searched(self, only: Only) -> int:
         """How many dances could be found by chance: those the filters leave, whichever one is asked about."""
         filters = replace(only, among=None)
-        return self.dances_among(self.allowed(filters), filters)
+        return self.dances if filters == ANY else self.dances_among(self.allowed(filters), filters)
 
     def dances_among(self, allowed: NDArray[np.bool_], only: Only) -> int:
         """How many dances the allowed tracks are of."""

@@ -1,4 +1,4 @@
-"""All that an engine knows in one folder (`folder.py`): columns, shelf, postings and entries.
+"""All that an engine knows in one folder (`array_folder.py`): columns, shelf, postings and entries.
 
 Opening maps the files; what is read of them is what searches touch. Not checked on opening are the
 words, which the shelf keeps within the vocabulary when it hands them out, and the postings, whose
