@@ -14,8 +14,8 @@ from cli_samples import Answer
 from dance_samples import dance, save_small_model, standing, write_dance
 from dancematch import formats
 from dancematch.cli import main
-from dancematch.cli.evaluate import eval_command
-from dancematch.cli.train import train_command
+from dancematch.cli.research.evaluate import eval_command
+from dancematch.cli.research.train import train_command
 from dancematch.evaluation.tasks import SUITES
 from dancematch.model.parts import LAYOUTS
 from dancematch.motion import mirror

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dance_samples import dance, save_small_model, write_dance
-from dancematch.cli.evaluate import eval_command
+from dancematch.cli.research.evaluate import eval_command
 from dancematch.errors import InputError
 from dancematch.evaluation.aist import Clip, choreography, cross_dancer, dance_of, genre
 from dancematch.evaluation.bootstrap import mean_interval

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dancematch.cli.demo import _row
+from dancematch.cli.use.demo import _row
 from dancematch.errors import InputError
 from dancematch.synthetic import demo
 from dancematch.synthetic.demo import Demo, Scene, run_demo

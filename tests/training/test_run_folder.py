@@ -10,7 +10,7 @@ import pytest
 from cli_samples import Answer, run_main
 from dance_samples import dance, save_small_model, small_model, write_dance
 from dancematch import formats
-from dancematch.cli.train import duration, numbered
+from dancematch.cli.research.train import duration, numbered
 from dancematch.errors import DanceMatchError, InputError, ModelError
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.training.batches import Material

@@ -15,7 +15,7 @@ import torch
 
 from dance_samples import dance, write_dance
 from dancematch.cli import main
-from dancematch.cli.train import train_command
+from dancematch.cli.research.train import train_command
 from dancematch.errors import InputError, ModelError
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.training.batches import Material

@@ -2,7 +2,7 @@
 
 A method computes what it needs of a recording once, keeps it by the recording's id, and builds a catalogue
 of any recordings from that, so that many small catalogues cost little. To measure another method, write a
-class with `name` and `build`, and enter it in `cli/evaluate_real.py`.
+class with `name` and `build`, and enter it in `cli/research/evaluate_real.py`.
 """
 
 from collections.abc import Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.evaluate_real import choose_methods, evaluate_real
-from dancematch.cli.evaluate_release import evaluate_release
-from dancematch.cli.evaluate_tables import emit_tables
 from dancematch.cli.output import counted, emit_json, json_option, require_free, say
+from dancematch.cli.research.evaluate_real import choose_methods, evaluate_real
+from dancematch.cli.research.evaluate_release import evaluate_release
+from dancematch.cli.research.evaluate_tables import emit_tables
 
 if TYPE_CHECKING:
     from dancematch.evaluation.judge import Refit

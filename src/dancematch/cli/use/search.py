@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.explanation import print_explanation
 from dancematch.cli.output import (
     emit_json,
     emit_table,
@@ -20,6 +19,7 @@ from dancematch.cli.output import (
     say,
     share_bar,
 )
+from dancematch.cli.use.explanation import print_explanation
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
 from dancematch.search.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dancematch.cli.evaluate_real import emit_real_tables
 from dancematch.cli.output import emit_table
+from dancematch.cli.research.evaluate_real import emit_real_tables
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
 

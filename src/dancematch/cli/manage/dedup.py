@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.dances import bank_option, label_option
+from dancematch.cli.manage.dances import bank_option, label_option
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.search.confidence.verdict import MAX_EVALUE
 

@@ -1,0 +1,1 @@
+"""Verbs that recognise, compare and explain dances."""
