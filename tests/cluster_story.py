@@ -58,7 +58,7 @@ class Stage:
         self.store.add_many(
             [
                 (
-                    Dance(f"d{n}", "x", f"c{n}", 4.0, bank=f"b{n % 3}"),
+                    Dance(f"d{n}", "x", f"c{n}", 4.0, collection=f"b{n % 3}"),
                     [StoredTrack(self.words(n, STEPS + 60 * (n % 7 == 0)), None, None, 0.0)],
                 )
                 for n in numbers
@@ -89,7 +89,7 @@ def main(where: str, model: str, address: str) -> None:
     nodes = {node["NodeID"] for node in alive_nodes(ray)}
     spread = set(stage.cluster._parts._nodes.values())
     tell("spread", nodes=len(nodes), used=len(spread & nodes), tracks=stage.cluster.tracks)
-    tell("same", whole=stage.same(1, 7, 50, 299), bank=stage.same(3, only=Only(bank="b1")),
+    tell("same", whole=stage.same(1, 7, 50, 299), collection=stage.same(3, only=Only(collection="b1")),
          but=stage.same(7, only=Only(but=frozenset({"d7", "d9"}))))  # fmt: skip
     changed(stage)
     lost_actor(stage)

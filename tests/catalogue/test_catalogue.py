@@ -82,7 +82,7 @@ for number in range(int(count)):
 
 
 def test_what_is_added_comes_back(store):
-    made = put(store, "thriller", label="Halloween", bank="pop")
+    made = put(store, "thriller", label="Halloween", collection="pop")
     (known,) = store.dances()
     ((name, found),) = store.fingerprints()
 
@@ -90,7 +90,7 @@ def test_what_is_added_comes_back(store):
         known.dance_id,
         known.source,
         known.label,
-        known.bank,
+        known.collection,
         known.dancers,
     )
     assert "thriller" == name

@@ -78,22 +78,22 @@ def test_a_batch_is_added_as_a_whole_or_not_at_all(store, last, error, complaint
     assert (["waltz"], 1) == (names(store), store.generation)
 
 
-def test_dances_are_chosen_by_label_and_bank(store):
+def test_dances_are_chosen_by_label_and_collection(store):
     store.add_many(
         [
-            new("a", label="red", bank="one"),
-            new("b", label="red", bank="two"),
-            new("c", label="blue", bank="one"),
+            new("a", label="red", collection="one"),
+            new("b", label="red", collection="two"),
+            new("c", label="blue", collection="one"),
             new("d"),
         ]
     )
 
     assert ["a", "b"] == names(store, label="red")
-    assert ["a", "c"] == names(store, bank="one")
-    assert ["a"] == names(store, label="red", bank="one")
+    assert ["a", "c"] == names(store, collection="one")
+    assert ["a"] == names(store, label="red", collection="one")
     assert [] == names(store, label="")
-    assert ["a", "c"] == [name for name, _ in store.fingerprints(bank="one")]
-    assert ["a"] == [track.dance_id for track in store.everything(label="red", bank="one").added]
+    assert ["a", "c"] == [name for name, _ in store.fingerprints(collection="one")]
+    assert ["a"] == [track.dance_id for track in store.everything(label="red", collection="one").added]
 
 
 def test_removing_several_is_all_or_nothing(store):
@@ -120,14 +120,14 @@ def test_changes_say_what_came_and_what_went(store):
     store.add(*new("duet", dancers=2))
     began = store.everything()
     keys = {(track.dance_id, track.dancer): track.key for track in began.added}
-    store.add(*new("b", label="red", bank="one"))
+    store.add(*new("b", label="red", collection="one"))
     store.remove("duet")
     found = store.changes(began.generation)
 
     assert found is not None
     assert 4 == found.generation == store.generation
     assert tuple(sorted([keys["duet", 1], keys["duet", 2]])) == found.removed
-    assert [("b", 1, "red", "one")] == [(t.dance_id, t.dancer, t.label, t.bank) for t in found.added]
+    assert [("b", 1, "red", "one")] == [(t.dance_id, t.dancer, t.label, t.collection) for t in found.added]
     assert Changes(4, (), ()) == store.changes(4)
 
 

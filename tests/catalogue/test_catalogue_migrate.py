@@ -25,7 +25,8 @@ from databases import PASSWORD, fetch, run_script, run_sql
 # What the first version wrote, word for word: never to be made by today's code.
 VERSION_1 = """
 CREATE TABLE dances (
-	"key" INTEGER NOT NULL, dance_id VARCHAR NOT NULL, label VARCHAR, bank VARCHAR, source VARCHAR NOT NULL,
+	"key" INTEGER NOT NULL, dance_id VARCHAR NOT NULL, label VARCHAR, collection VARCHAR,
+    source VARCHAR NOT NULL,
 	content_hash VARCHAR NOT NULL, seconds FLOAT NOT NULL, added VARCHAR NOT NULL,
 	PRIMARY KEY ("key"), UNIQUE (dance_id), UNIQUE (content_hash)
 );
@@ -60,7 +61,7 @@ ALTER TABLE tracks ADD COLUMN period_strength FLOAT;
 ALTER TABLE tracks ADD COLUMN generation INTEGER DEFAULT '0' NOT NULL;
 CREATE INDEX ix_tracks_generation ON tracks (generation);
 CREATE INDEX ix_dances_label ON dances (label);
-CREATE INDEX ix_dances_bank ON dances (bank);
+CREATE INDEX ix_dances_collection ON dances (collection);
 CREATE TABLE exclusions (
 	dance INTEGER NOT NULL, start FLOAT NOT NULL, "end" FLOAT NOT NULL, reason VARCHAR,
 	PRIMARY KEY (dance, start, "end"), FOREIGN KEY (dance) REFERENCES dances (key) ON DELETE CASCADE

@@ -68,7 +68,7 @@ def copied(source: Store, target: str) -> Copied:
 
 
 def test_a_copy_is_the_same_to_the_byte(source, address, target):
-    """Words, visibility, skeletons, labels, banks, periods, exclusions, checksums, when it was added."""
+    """Words, visibility, skeletons, labels, collections, periods, exclusions, checksums, time of adding."""
     done = copied(source, target)
     store = Store(target, MODEL, create=False)
 

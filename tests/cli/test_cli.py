@@ -240,7 +240,7 @@ def test_adding_tells_of_each_and_counts(run, tmp_path):
     write_dance(tmp_path / "in" / "twin.npz", 1)
     (tmp_path / "in" / "bad.bvh").write_bytes(b"garbage")
     known = tmp_path / "dances.db"
-    answer = run("add", known, tmp_path / "in", "--jobs", 1, "--label", "class", "--bank", "studio")
+    answer = run("add", known, tmp_path / "in", "--jobs", 1, "--label", "class", "--collection", "studio")
     again = run("add", known, tmp_path / "in" / "good.npz", "--jobs", 1)
 
     assert (1, "") == (answer.code, answer.out)
@@ -248,7 +248,7 @@ def test_adding_tells_of_each_and_counts(run, tmp_path):
     assert (0, "0 added, 1 skipped, 0 failed") == (again.code, again.err.splitlines()[-1])
     (listed,) = run("list", known, "--json").objects
     assert ("good", "class", "studio", 1) == tuple(
-        listed[name] for name in ("dance_id", "label", "bank", "dancers")
+        listed[name] for name in ("dance_id", "label", "collection", "dancers")
     )
 
 

@@ -28,7 +28,7 @@ def over_and_over(motion: Motion, times: int) -> Motion:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Ten known dances of two banks, one of which repeats itself, and clips to search for."""
+    """Ten known dances of two collections, one of which repeats itself, and clips to search for."""
     folder = tmp_path_factory.mktemp("search")
     for number in range(1, 6):
         write_dance(folder / "studio" / f"dance{number}.npz", number)
@@ -39,9 +39,17 @@ def folder(tmp_path_factory) -> Path:
     formats.write(folder / "mirrored.npz", [mirror(dance(2, dancer=4))])
     formats.write(folder / "faster.npz", [change_tempo(dance(3, dancer=4), 1.2)])
     formats.write(folder / "part.npz", [dance(20, dancer=4, eight_counts=1)])
-    for bank in ("studio", "stage"):
+    for collection in ("studio", "stage"):
         run_main(
-            "add", folder / "dances.db", folder / bank, "--bank", bank, "--label", f"{bank} days", "--jobs", 1
+            "add",
+            folder / "dances.db",
+            folder / collection,
+            "--collection",
+            collection,
+            "--label",
+            f"{collection} days",
+            "--jobs",
+            1,
         )
     run_main("add", folder / "dances.db", folder / "loop.npz", "--jobs", 1)
     run_main("fingerprint", folder / "mirrored.npz", "-o", folder / "words.npz")
@@ -65,9 +73,9 @@ def candidates(answer) -> list[dict]:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--bank", "stage"], {f"dance{n}" for n in range(6, 11)}),
+        (["--collection", "stage"], {f"dance{n}" for n in range(6, 11)}),
         (["--label", "studio days"], {f"dance{n}" for n in range(1, 6)}),
-        (["--label", "studio days", "--bank", "stage"], set()),
+        (["--label", "studio days", "--collection", "stage"], set()),
         (["--periodic"], {"loop"}),
         (["--no-periodic"], {f"dance{n}" for n in range(1, 11)}),
     ],
@@ -91,17 +99,17 @@ def test_a_limit_that_would_accept_everything_is_wrong_usage(db, tmp_path, limit
 def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):
     for options in ([], ["--json"]):
         answer = run_main(
-            "search", db, folder / "again.npz", "--bank", "stage", "--label", "studio days", *options
+            "search", db, folder / "again.npz", "--collection", "stage", "--label", "studio days", *options
         )
 
         assert 3 == answer.code
-        assert "has no dance of that label, bank and kind" in answer.err
+        assert "has no dance of that label, collection and kind" in answer.err
         assert [] == (candidates(answer) if options else answer.out.splitlines())
 
 
-@pytest.mark.parametrize("what", ["label", "bank"])
+@pytest.mark.parametrize("what", ["label", "collection"])
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_label_or_bank_that_no_dance_has_is_an_error_before_the_work(db, tmp_path, what, options):
+def test_a_label_or_collection_that_no_dance_has_is_an_error_before_the_work(db, tmp_path, what, options):
     """A name misspelt is no answer about the clip, which is not even looked at."""
     answer = run_main("search", db, tmp_path / "gone.mp4", f"--{what}", "garage", *options)
 

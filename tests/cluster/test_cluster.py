@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dance_samples import random_words, toy_codebook
-from dancematch.catalogue.records import Dance, Part, StoredTrack
+from dancematch.catalogue.records import Dance, ShardOf, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import keys_and_places, numbered, parts_of
 from dancematch.cluster.shard import Shard, Source, StaleError
@@ -38,7 +38,7 @@ class Here:
 
     def __init__(self, source: Source, count: int) -> None:
         self.count = count
-        self.shards = [Shard(source, Part(number, count)) for number in range(count)]
+        self.shards = [Shard(source, ShardOf(number, count)) for number in range(count)]
 
     def ask(self, question, arguments):
         """As Ray would, one after the other."""
@@ -69,8 +69,10 @@ def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
             )
             for _ in range(rng.integers(1, 3))
         ]
-        bank = "even" if number % 2 else "odd"
-        batch.append((Dance(name, name, f"{name} {number}", 9.0, label="some", bank=bank), dancers))
+        collection = "even" if number % 2 else "odd"
+        batch.append(
+            (Dance(name, name, f"{name} {number}", 9.0, label="some", collection=collection), dancers)
+        )
     store.add_many(batch)
 
 
@@ -93,7 +95,7 @@ def source_of(store: Store) -> Source:
 
 FILTERS = (
     ANY,
-    Only(bank="even"),
+    Only(collection="even"),
     Only(periodic=True),
     Only(but=frozenset({"d3", "d11", "nobody"})),
     Only(among=frozenset({"d1", "d2", "d40"})),
@@ -187,7 +189,7 @@ def test_no_part_answers_for_another_state(store):
     with pytest.raises(StaleError):
         search(parts, view, asked(1), 10, DEFAULT, ANY)
 
-    parts.shards[0] = Shard(source_of(store), Part(0, 2))
+    parts.shards[0] = Shard(source_of(store), ShardOf(0, 2))
     with pytest.raises(StaleError):
         search(parts, view, asked(1), 10, DEFAULT, ANY)
 
@@ -216,7 +218,7 @@ def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkey
     """A part made anew opens what was kept; a removed dance is left in no kept part."""
     monkeypatch.setattr("dancematch.pipeline.cached_engine.FEWEST_KEPT", 5)
     fill(store, [f"d{number}" for number in range(20)], 6)
-    for part in (Part(0, 2), Part(1, 2)):
+    for part in (ShardOf(0, 2), ShardOf(1, 2)):
         kept = KeptEngine(store, CODEBOOK, BACKGROUND, part)
         kept.current()
         kept.settle()

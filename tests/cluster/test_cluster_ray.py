@@ -162,7 +162,7 @@ def test_the_next_run_goes_on_and_leaves_the_poison_alone(learnt):
 def test_two_nodes_and_four_parts_answer_as_one_process(story):
     """Entry by entry: the same dances, scores, spans, chances; with filters, too."""
     assert {"nodes": 2, "used": 2, "tracks": 300}.items() <= story["spread"].items()
-    assert {"whole": True, "bank": True, "but": True}.items() <= story["same"].items()
+    assert {"whole": True, "collection": True, "but": True}.items() <= story["same"].items()
     assert "d7" == story["loaded"]["first"]
 
 

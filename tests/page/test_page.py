@@ -52,7 +52,7 @@ def server(folder):
     with open_catalogue(folder / "dances.db", model=str(folder / "small")) as known:
         for seed in range(4):
             known.add(
-                write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 2}", bank="studio"
+                write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 2}", collection="studio"
             )
         known.add(write_dance(folder / "other.npz", 7), dance_id=NAUGHTY)
         known.learn_words(Dance(SPOKEN, "words.npz", "0", 0.0), [model.fingerprint(dance(20))])

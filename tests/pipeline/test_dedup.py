@@ -24,7 +24,7 @@ def db(tmp_path_factory):
     write_dance(folder / "in" / "two-again.npz", 2, dancer=3)
     formats.write(folder / "in" / "two-mirrored.npz", [mirror(dance(2, dancer=4))])
     formats.write(folder / "in" / "four-part.npz", [excerpt(dance(4), 2.0, 8.0)])
-    run_main("add", folder / "dances.db", folder / "in", "--jobs", 1, "--bank", "one")
+    run_main("add", folder / "dances.db", folder / "in", "--jobs", 1, "--collection", "one")
     return folder / "dances.db"
 
 
@@ -103,14 +103,15 @@ def test_only_pairs_as_alike_as_wanted(db):
     assert sum(score >= least for score in scores) == sum(len(line["pairs"]) for line in kept)
 
 
-def test_a_bank_that_is_not_there_is_called_so(db):
+def test_a_collection_that_is_not_there_is_called_so(db):
     """By every verb that looks for dances of it, in the same words."""
     assert (
-        "has the bank 'two'; 'dancematch stats' names all" in run_main("dedup", db, "--bank", "two").complaint
+        "has the collection 'two'; 'dancematch stats' names all"
+        in run_main("dedup", db, "--collection", "two").complaint
     )
     assert "has the label 'two'" in run_main("dedup", db, "--label", "two").complaint
     assert (1, "") == run_main("dedup", db, "--label", "two", "--json")[:2]
-    assert 0 == run_main("dedup", db, "--bank", "one").code
+    assert 0 == run_main("dedup", db, "--collection", "one").code
 
 
 def test_a_table_is_shown(db):

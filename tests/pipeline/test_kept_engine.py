@@ -35,7 +35,7 @@ def small(monkeypatch, tmp_path):
 
 
 def new(number: int) -> tuple[Dance, list[StoredTrack]]:
-    """A dance of one or two dancers, some partly seen, some with a label, bank or period."""
+    """A dance of one or two dancers, some partly seen, some with a label, collection or period."""
     tracks = []
     for dancer in range(1 + number % 2):
         made = random_words(8 + number % 30, 10 * number + dancer)
@@ -43,7 +43,9 @@ def new(number: int) -> tuple[Dance, list[StoredTrack]]:
         track = type(made)(made.words, made.vocabulary, 0.5, MODEL, number / 10, visible)
         tracks.append(StoredTrack(track, period_seconds=2.0 if number % 3 == 0 else None))
     label = "odd" if number % 2 else None
-    return Dance(f"dance {number}", "x", f"hash {number}", 20.0, label=label, bank=f"b{number % 4}"), tracks
+    return Dance(
+        f"dance {number}", "x", f"hash {number}", 20.0, label=label, collection=f"b{number % 4}"
+    ), tracks
 
 
 def filled(address: object) -> Store:
@@ -95,7 +97,7 @@ def expected(store: Store) -> list[tuple[str, float]]:
 
 
 def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
-    """Keys, names, words, what is seen of them, clocks, labels, banks, periods; excluded stretches unseen."""
+    """Keys, names, words, what is seen, clocks, labels, collections, periods; excluded stretches unseen."""
     store.exclude("dance 3", Span(1.0, 4.0))
     store.exclude("dance 3", Span(4.6, 5.0))
     one_by_one = {track.key: track for track in store.everything().added}
@@ -104,10 +106,10 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
     for piece in pieces:
         clocked = piece.lengths, piece.clocks, piece.bones
         volume = packed_volume(piece.words, piece.visibility, *clocked, piece.vocabulary)
-        facts = zip(piece.keys.tolist(), piece.dance_ids, piece.labels, piece.banks, strict=True)
+        facts = zip(piece.keys.tolist(), piece.dance_ids, piece.labels, piece.collections, strict=True)
         for number, (key, *texts) in enumerate(facts):
             track, part = one_by_one[key], slice(*volume.offsets[number : number + 2])
-            assert [track.dance_id, track.label, track.bank] == texts
+            assert [track.dance_id, track.label, track.collection] == texts
             assert (track.fingerprint.words == volume.words[part]).all()
             shown = np.unpackbits(volume.seen[part], axis=1, count=2)
             assert ((track.fingerprint.visibility >= SEEN) == shown).all()

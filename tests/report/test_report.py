@@ -504,7 +504,7 @@ def hostile(folder, tmp_path_factory) -> Path:
     clip = write_dance(home / "<script>alert(1)</script>.npz".replace("/", "∕"), 3, dancer=4)
     shutil.copy(folder / "dances.db", home)
     with open_catalogue(home / "dances.db") as catalogue:
-        catalogue.add(clip, dance_id=HOSTILE, label=HOSTILE, bank=HOSTILE)
+        catalogue.add(clip, dance_id=HOSTILE, label=HOSTILE, collection=HOSTILE)
         found = evidence_of(catalogue, write_dance(home / "<b onclick=1>.npz", 3, dancer=5), HOSTILE)
     write_report(home / "report.html", replace(found, command=HOSTILE))
     return home / "report.html"

@@ -35,7 +35,7 @@ def known(key: int, seed: int | None = None, name: str | None = None) -> Known:
     made = random_words(12 if key % 3 else 40, key if seed is None else seed)
     return Known(
         key, name or f"dance {key % 7}-{key}", made, "even" if key % 2 == 0 else "odd",
-        bank="b" if key % 5 == 0 else None, period_seconds=2.0 if key % 4 == 0 else None,
+        collection="b" if key % 5 == 0 else None, period_seconds=2.0 if key % 4 == 0 else None,
     )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def asked(seed: int) -> list[Query]:
 
 
 def answers(made: Engine, seed: int = 5) -> list[list[Match]]:
-    filters = (Only(), Only(label="odd"), Only(bank="b", periodic=True))
+    filters = (Only(), Only(label="odd"), Only(collection="b", periodic=True))
     return [made.search(asked(seed), limit=30, only=only) for only in filters]
 
 

@@ -30,8 +30,12 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
     with open_catalogue(folder / "dances.db") as known:
         for seed in range(KNOWN):
-            bank = "even" if seed % 2 == 0 else None
-            known.add(write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 3}", bank=bank)
+            collection = "even" if seed % 2 == 0 else None
+            known.add(
+                write_dance(folder / f"dance-{seed}.npz", seed),
+                label=f"song {seed % 3}",
+                collection=collection,
+            )
     write_dance(folder / "query.npz", 2, dancer=9)
     formats.write(folder / "mirrored.npz", [mirror(dance(4, 9))])
     words_files.write(folder / "words.npz", [shipped().fingerprint(dance(3))])
@@ -81,22 +85,22 @@ def test_dances_come_page_by_page(client):
     ("asked", "expected"),
     [
         ({"label": "song 1"}, ["dance-1", "dance-4"]),
-        ({"bank": "even"}, ["dance-0", "dance-2", "dance-4"]),
-        ({"bank": "even", "text": "SONG 2"}, ["dance-2"]),
+        ({"collection": "even"}, ["dance-0", "dance-2", "dance-4"]),
+        ({"collection": "even", "text": "SONG 2"}, ["dance-2"]),
         ({"text": "ce-5"}, ["dance-5"]),
         ({"text": "%"}, []),
         ({"label": "nothing"}, []),
     ],
 )
-def test_dances_are_chosen_by_label_bank_and_text(client, asked, expected):
-    """Exactly by label and bank, anywhere and in any case by text; signs of SQL mean themselves."""
+def test_dances_are_chosen_by_label_collection_and_text(client, asked, expected):
+    """Exactly by label and collection, anywhere and in any case by text; signs of SQL mean themselves."""
     page = client.get("/dances", params=asked).json()
 
     assert (expected, len(expected)) == ([one["dance_id"] for one in page["dances"]], page["total"])
 
 
 def test_labels_are_counted(client):
-    assert {"labels": {f"song {n}": 2 for n in range(3)}, "banks": {"": 3, "even": 3}} == client.get(
+    assert {"labels": {f"song {n}": 2 for n in range(3)}, "collections": {"": 3, "even": 3}} == client.get(
         "/labels"
     ).json()
 
@@ -375,7 +379,7 @@ def test_errors_name_no_path_of_the_server(client, folder):
         ("POST", "/search", (422, "input")),  # no body
         ("POST", "/search?max_evalue=6", (422, "input")),
         ("POST", "/search?label=nosuch", (422, "input")),
-        ("POST", "/search?bank=nosuch", (422, "input")),
+        ("POST", "/search?collection=nosuch", (422, "input")),
         ("POST", "/dances", (405, "method_not_allowed")),
         ("GET", "/nowhere", (404, "not_found")),
         ("PUT", "/dances/" + 201 * "x", (422, "input")),

@@ -90,7 +90,7 @@ _WORDS, _SKELETONS = bulk.OF_TRACK.index("words_checksum"), bulk.OF_TRACK.index(
 def copy_catalogue(source: Store, where: str | Path) -> Iterator[Copied]:
     """Copy every dance into the catalogue at `where`, made if it is not there, telling of some at a time.
 
-    Words, skeletons, labels, banks, periods, exclusions, checksums and when it was added go along. What
+    Words, skeletons, labels, collections, periods, exclusions, checksums and when it was added go along. What
     others add to the source meanwhile is left to the next time.
     """
     target = Store(where, source.model_id)

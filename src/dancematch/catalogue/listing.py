@@ -34,15 +34,15 @@ def described() -> "sa.Select[tuple[object, ...]]":
 
 
 def chosen(
-    label: str | None = None, bank: str | None = None, text: str | None = None
+    label: str | None = None, collection: str | None = None, text: str | None = None
 ) -> Iterator[sa.ColumnElement[bool]]:
-    """The conditions of a search by label, bank, or a text in any of a dance's names."""
+    """The conditions of a search by label, collection, or a text in any of a dance's names."""
     if label is not None:
         yield dances.c.label == label
-    if bank is not None:
-        yield dances.c.bank == bank
+    if collection is not None:
+        yield dances.c.collection == collection
     if text:
-        columns = (dances.c.dance_id, dances.c.label, dances.c.bank, dances.c.source)
+        columns = (dances.c.dance_id, dances.c.label, dances.c.collection, dances.c.source)
         yield sa.or_(*(column.icontains(text, autoescape=True) for column in columns))
 
 
@@ -50,14 +50,14 @@ def page_of(
     database: Database,
     *,
     label: str | None = None,
-    bank: str | None = None,
+    collection: str | None = None,
     text: str | None = None,
     after: str | None = None,
     limit: int = 50,
 ) -> Page:
     """The next dances after a name, in order of name, and how many there are on all pages."""
     name = sa.collate(dances.c.dance_id, _BY_CODE_POINT.get(database.engine.dialect.name, "C"))
-    asked = list(chosen(label, bank, text))
+    asked = list(chosen(label, collection, text))
     beyond = [] if after is None else [name > after]
     some = sa.select(dances.c.key).where(*asked, *beyond).order_by(name).limit(limit)
     with database.transaction() as connection:

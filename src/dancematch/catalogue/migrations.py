@@ -72,13 +72,13 @@ def _add_bones(connection: sa.Connection) -> None:
 
 
 STEPS: dict[int, tuple[Step, ...]] = {
-    1: (  # to version 2: periods, exclusions, what changed since a generation, and search by label and bank
+    1: (  # to version 2: periods, exclusions, what changed since a generation, search by label and collection
         "ALTER TABLE tracks ADD COLUMN period_seconds FLOAT",
         "ALTER TABLE tracks ADD COLUMN period_strength FLOAT",
         "ALTER TABLE tracks ADD COLUMN generation INTEGER DEFAULT '0' NOT NULL",
         "CREATE INDEX ix_tracks_generation ON tracks (generation)",
         "CREATE INDEX ix_dances_label ON dances (label)",
-        "CREATE INDEX ix_dances_bank ON dances (bank)",
+        "CREATE INDEX ix_dances_collection ON dances (collection)",
         """CREATE TABLE exclusions (
             dance INTEGER NOT NULL, start FLOAT NOT NULL, "end" FLOAT NOT NULL, reason VARCHAR,
             PRIMARY KEY (dance, start, "end"),

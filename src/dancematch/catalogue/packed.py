@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from dancematch.catalogue.database import Database, State
-from dancematch.catalogue.records import Part
+from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.rows import excluded_words, fingerprint_of
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
@@ -22,7 +22,7 @@ from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
 TRACKS = 1 << 14  # in one piece: short dances then fill a block of stage one each
 
 _COLUMNS = (
-    tracks.c.key, dances.c.dance_id, dances.c.label, dances.c.bank, tracks.c.dance, tracks.c.start,
+    tracks.c.key, dances.c.dance_id, dances.c.label, dances.c.collection, tracks.c.dance, tracks.c.start,
     tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words, tracks.c.visibility,
     tracks.c.bones, tracks.c.period_seconds,
 )  # fmt: skip
@@ -36,7 +36,7 @@ class PackedTracks:
     keys: NDArray[np.int64]
     dance_ids: Sequence[str]
     labels: Sequence[str | None]
-    banks: Sequence[str | None]
+    collections: Sequence[str | None]
     periods: NDArray[np.float32]  # seconds, NaN = none
     words: NDArray[np.uint16]  # [steps, channels]
     visibility: NDArray[np.uint8]  # [steps, channels] 255 = seen
@@ -45,7 +45,7 @@ class PackedTracks:
     clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
 
 
-def packed_tracks(database: Database, part: Part | None = None) -> tuple[State, Iterator[PackedTracks]]:
+def packed_tracks(database: Database, part: ShardOf | None = None) -> tuple[State, Iterator[PackedTracks]]:
     """The state of a catalogue, and all its tracks, or those of a part of it, as they are then.
 
     The pieces are read as they are asked for.
@@ -56,7 +56,7 @@ def packed_tracks(database: Database, part: Part | None = None) -> tuple[State, 
     return states[0], chain(first, pieces)
 
 
-def _pieces(database: Database, states: list[State], part: Part | None) -> Iterator[PackedTracks]:
+def _pieces(database: Database, states: list[State], part: ShardOf | None) -> Iterator[PackedTracks]:
     """All in one transaction; notes its state first."""
     with database.transaction() as connection:
         states.append(database.state(connection))
@@ -66,7 +66,7 @@ def _pieces(database: Database, states: list[State], part: Part | None) -> Itera
             excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
         query = sa.select(*_COLUMNS).join(dances).order_by(tracks.c.key)
         if part is not None:
-            query = query.where(tracks.c.dance % part.of == part.number)  # as `Part.holds`
+            query = query.where(tracks.c.dance % part.of == part.number)  # as `ShardOf.holds`
         found = connection.execution_options(yield_per=TRACKS).execute(query)
         for rows in found.partitions():
             yield _packed(database, rows, excluded)
@@ -87,7 +87,7 @@ def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequ
         raise _damaged(database, rows) from None
     made = PackedTracks(
         vocabulary, np.array(columns["key"], dtype=np.int64), columns["dance_id"],
-        columns["label"], columns["bank"], periods, words, visibility, bones, lengths, clocks,
+        columns["label"], columns["collection"], periods, words, visibility, bones, lengths, clocks,
     )  # fmt: skip
     if not _is_sound(made, columns):
         raise _damaged(database, rows)

@@ -29,7 +29,7 @@ class Dance:
     content_hash: str
     seconds: float
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     added: str = ""  # UTC, ISO 8601; the moment of adding if it is not given
     dancers: int = 0
     period_seconds: float | None = None  # of the most prominent dancer, if the dance repeats itself
@@ -61,7 +61,7 @@ class NewWords:
     period_strength: float | None = None
 
 
-class Part(NamedTuple):
+class ShardOf(NamedTuple):
     """One of several equal parts of a catalogue; a dance is wholly in one of them."""
 
     number: int  # from 0
@@ -81,7 +81,7 @@ class KnownTrack:
     dancer: int
     fingerprint: Fingerprint
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     period_seconds: float | None = None
     period_strength: float | None = None
     dance_key: int = field(default=0, compare=False)  # of the dance in the database

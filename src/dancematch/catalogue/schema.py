@@ -51,7 +51,7 @@ dances = Table(
     Column("key", Integer, primary_key=True),
     Column("dance_id", String, nullable=False, unique=True),
     Column("label", String, index=True),
-    Column("bank", String, index=True),
+    Column("collection", String, index=True),
     Column("source", String, nullable=False),  # the file's own name, without its folder
     Column("content_hash", String, nullable=False, unique=True),
     Column("seconds", Float, nullable=False),

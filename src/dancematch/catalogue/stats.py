@@ -11,7 +11,7 @@ from dancematch.catalogue.schema import VERSION, dances, exclusions, metadata, t
 
 @dataclass(frozen=True)
 class Stats:
-    """The counts of one catalogue; dances without a label or bank are counted under ""."""
+    """The counts of one catalogue; dances without a label or collection are counted under ""."""
 
     model_id: str
     version: int
@@ -23,7 +23,7 @@ class Stats:
     words: int  # one a step and channel
     exclusions: int
     periodic_share: float | None  # of the dancers who were looked at; None if none was
-    by_bank: dict[str, int]
+    by_collection: dict[str, int]
     by_label: dict[str, int]
     bytes_on_disk: int | None
 
@@ -52,7 +52,7 @@ def stats_of(database: Database) -> Stats:
             words=int(word_bytes or 0) // 2,
             exclusions=connection.execute(sa.select(sa.func.count()).select_from(exclusions)).scalar_one(),
             periodic_share=periodic / looked_at if looked_at else None,
-            by_bank=_counted_by(connection, dances.c.bank),
+            by_collection=_counted_by(connection, dances.c.collection),
             by_label=_counted_by(connection, dances.c.label),
             bytes_on_disk=bytes_on_disk(connection, metadata.tables),
         )

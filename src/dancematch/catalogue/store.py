@@ -54,15 +54,15 @@ class Store(Database):
             found = connection.execute(sa.select(dances.c.key).where(dances.c.dance_id == dance_id)).first()
         return found is not None
 
-    def has_any(self, *, label: str | None = None, bank: str | None = None) -> bool:
-        """Whether any dance is here or, if they are given, one of that label and bank."""
+    def has_any(self, *, label: str | None = None, collection: str | None = None) -> bool:
+        """Whether any dance is here or, if they are given, one of that label and collection."""
         with self.transaction() as connection:
-            some = sa.select(dances.c.key).where(*chosen(label, bank)).limit(1)
+            some = sa.select(dances.c.key).where(*chosen(label, collection)).limit(1)
             return connection.execute(some).first() is not None
 
-    def require_any(self, label: str | None, bank: str | None) -> None:
-        """Refuse a label, or a bank, that no dance has; None is not asked about."""
-        for what, name in (("label", label), ("bank", bank)):
+    def require_any(self, label: str | None, collection: str | None) -> None:
+        """Refuse a label, or a collection, that no dance has; None is not asked about."""
+        for what, name in (("label", label), ("collection", collection)):
             if name is not None and not self.has_any(**{what: name}):
                 raise InputError(
                     f"no dance in {self.where} has the {what} {name!r}; 'dancematch stats' names all"
@@ -154,29 +154,30 @@ class Store(Database):
         with suppress(CatalogueError):
             self.pragma("wal_checkpoint(TRUNCATE)")
 
-    def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
-        """Every dance, or those of a label or bank, by name."""
+    def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
+        """Every dance, or those of a label or collection, by name."""
         with self.transaction() as connection:
-            rows = connection.execute(described().where(*chosen(label, bank))).mappings().all()
+            rows = connection.execute(described().where(*chosen(label, collection))).mappings().all()
         # Sorted here: databases differ in what comes after what.
         return sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
 
     def fingerprints(
-        self, *, label: str | None = None, bank: str | None = None
+        self, *, label: str | None = None, collection: str | None = None
     ) -> list[tuple[str, Fingerprint]]:
         """Every track's words with the name of their dance, in order of name and dancer.
 
-        Only dances of a label or bank if one is given; words of excluded stretches are unseen.
+        Only dances of a label or collection if one is given; words of excluded stretches are unseen.
         """
         return [
-            (known.dance_id, known.fingerprint) for known in self.everything(label=label, bank=bank).added
+            (known.dance_id, known.fingerprint)
+            for known in self.everything(label=label, collection=collection).added
         ]
 
-    def everything(self, *, label: str | None = None, bank: str | None = None) -> Changes:
+    def everything(self, *, label: str | None = None, collection: str | None = None) -> Changes:
         """All tracks, in order of name and dancer, and the generation to ask for changes from."""
         with self.transaction() as connection:
             now, token = self.state(connection)
-            added = self._known(connection, tracks.c.generation <= now, *chosen(label, bank))
+            added = self._known(connection, tracks.c.generation <= now, *chosen(label, collection))
         return Changes(now, (), added, token)
 
     def tracks(self, dance_ids: Iterable[str]) -> list[KnownTrack]:
@@ -203,7 +204,7 @@ class Store(Database):
         return Changes(now, removed, added, latest)
 
     def _known(self, connection: sa.Connection, *which: sa.ColumnElement[bool]) -> tuple[KnownTrack, ...]:
-        query = sa.select(dances.c.dance_id, dances.c.label, dances.c.bank, *_WORDS).join(dances)
+        query = sa.select(dances.c.dance_id, dances.c.label, dances.c.collection, *_WORDS).join(dances)
         rows = connection.execute(query.where(*which)).mappings().all()
         excluded: dict[int, list[Span]] = {}
         for row in connection.execute(sa.select(exclusions)).mappings():
@@ -217,7 +218,7 @@ class Store(Database):
             words = fingerprint_of(row, self.model_id, excluded)
         except (ValueError, TypeError, InputError):
             raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
-        names = ("key", "dance_id", "dancer", "label", "bank", "period_seconds", "period_strength")
+        names = ("key", "dance_id", "dancer", "label", "collection", "period_seconds", "period_strength")
         return KnownTrack(fingerprint=words, dance_key=row["dance"], **{name: row[name] for name in names})
 
     def replace_words(self, model_id: str, made: Sequence[NewWords], *, generation: int) -> None:

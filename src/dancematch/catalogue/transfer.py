@@ -42,7 +42,7 @@ VERSION = 1
 HEADER = "catalogue.json"
 LINES = "dances.jsonl"
 
-_OF_DANCE = ("dance_id", "label", "bank", "source", "content_hash", "seconds", "added")
+_OF_DANCE = ("dance_id", "label", "collection", "source", "content_hash", "seconds", "added")
 _OF_DANCER = ("dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength")
 _CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
 _ARRAYS = {"words": "<u2", "visibility": "u1", "bones": "i1", "joints": "<f2", "joint_visibility": "u1"}
@@ -282,7 +282,7 @@ def _import_batch(store: Store, folder: Path, lines: Sequence[Line]) -> Iterator
 def _dance(line: Line, model_id: str) -> Dance:
     """What a line says of a dance, if it says it of this model's words and in the right kinds."""
     texts = [line[name] for name in ("dance_id", "source", "content_hash", "added")]
-    texts += [line[name] for name in ("label", "bank") if line[name] is not None]
+    texts += [line[name] for name in ("label", "collection") if line[name] is not None]
     if line["model_id"] != model_id or not all(isinstance(text, str) for text in texts):
         raise ValueError
     return Dance(**{key: line[key] for key in _OF_DANCE} | {"seconds": float(line["seconds"])})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from dancematch.catalogue.records import Part
+from dancematch.catalogue.records import ShardOf
 from dancematch.cluster.connect import alive_nodes
 from dancematch.cluster.shard import Shard, Source
 from dancematch.errors import ClusterError
@@ -49,7 +49,7 @@ class Actors:
         self._nodes[number] = min(others, key=lambda node: (load.count(node), node))
         strategy = NodeAffinitySchedulingStrategy(self._nodes[number], soft=True)
         placed = self._kind.options(scheduling_strategy=strategy)
-        self._actors[number] = placed.remote(self._source, Part(number, self.count))
+        self._actors[number] = placed.remote(self._source, ShardOf(number, self.count))
 
     def ask(self, question: str, arguments: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
         """Ask some parts, by their numbers, a question of `Shard`, all at once."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from dancematch.catalogue.records import Part
+from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.store import Store
 from dancematch.cluster.actors import Actors, LostPartError
 from dancematch.cluster.connect import AUTO, connect
@@ -106,7 +106,7 @@ class ClusterSearch:
         engine = Engine(view.codebook)
         engine.add(
             [
-                Known(one.key, one.dance_id, one.fingerprint, one.label, one.bank, one.period_seconds)
+                Known(one.key, one.dance_id, one.fingerprint, one.label, one.collection, one.period_seconds)
                 for one in self._catalogue.tracks([dance_id])
             ]
         )
@@ -140,7 +140,7 @@ class ClusterSearch:
             raise StaleError
         if all((changes.generation, changes.token) == report.state for report in reports):
             return reports
-        parts = [Part(number, self._parts.count) for number in range(self._parts.count)]
+        parts = [ShardOf(number, self._parts.count) for number in range(self._parts.count)]
         own = [[track for track in changes.added if part.holds(track.dance_key)] for part in parts]
         told = {part.number: (replace(changes, added=tuple(own[part.number])),) for part in parts}
         answers = self._parts.ask("follow", told)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dancematch.catalogue.database import State
-from dancematch.catalogue.records import Changes, Part
+from dancematch.catalogue.records import Changes, ShardOf
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
 from dancematch.pipeline.cached_engine import KeptEngine
@@ -82,7 +82,7 @@ class Fetched(NamedTuple):
 class Shard:
     """One part; opened by the first question."""
 
-    def __init__(self, source: Source, part: Part) -> None:
+    def __init__(self, source: Source, part: ShardOf) -> None:
         self._source, self._part = source, part
         self._kept: KeptEngine | None = None
         self._forget()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dancematch.catalogue.database import State
 from dancematch.catalogue.packed import packed_tracks
-from dancematch.catalogue.records import Part
+from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.extract import CACHE_SUFFIX
@@ -39,7 +39,7 @@ class KeptEngine:
         store: Store,
         codebook: Codebook,
         background: Sequence[Fingerprint],
-        part: Part | None = None,
+        part: ShardOf | None = None,
     ) -> None:
         """Of all dances, or of one `part` of them."""
         self._store, self._codebook, self._background, self._part = store, codebook, background, part
@@ -151,7 +151,7 @@ class KeptEngine:
         back = [track.key for track in added]
         gone = engine.remove([*changes.removed, *back]) - set(back)
         engine.add(
-            [Known(t.key, t.dance_id, t.fingerprint, t.label, t.bank, t.period_seconds) for t in added]
+            [Known(t.key, t.dance_id, t.fingerprint, t.label, t.collection, t.period_seconds) for t in added]
         )
         self._state = State(changes.generation, changes.token)
         self._come += len(added)
@@ -169,7 +169,7 @@ class KeptEngine:
             volume = packed_volume(
                 piece.words, piece.visibility, piece.lengths, piece.clocks, piece.bones, piece.vocabulary
             )
-            facts = (piece.keys, piece.dance_ids, piece.labels, piece.banks, piece.periods)
+            facts = (piece.keys, piece.dance_ids, piece.labels, piece.collections, piece.periods)
             engine.enter(Tracks(*facts, volume))
         self._may_keep = True
         if engine.tracks >= FEWEST_KEPT:

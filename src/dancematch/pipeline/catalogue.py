@@ -110,7 +110,7 @@ class Catalogue:
         *,
         dance_id: str | None = None,
         label: str | None = None,
-        bank: str | None = None,
+        collection: str | None = None,
         on_progress: Progress | None = None,
     ) -> Added:
         """Learn a dance from a video or motion file; the file's name is its id unless one is given.
@@ -119,7 +119,9 @@ class Catalogue:
         """
         path = Path(path)
         names = {path: _named(path) if dance_id is None else dance_id}
-        (added,) = self._add_named(names, label=label, bank=bank, look=self._look(1), on_progress=on_progress)
+        (added,) = self._add_named(
+            names, label=label, collection=collection, look=self._look(1), on_progress=on_progress
+        )
         if added.error is not None:
             raise added.error
         return added
@@ -129,7 +131,7 @@ class Catalogue:
         places: Sequence[str | Path],
         *,
         label: str | None = None,
-        bank: str | None = None,
+        collection: str | None = None,
         jobs: int = 1,
         look: Look | None = None,
         on_progress: Progress | None = None,
@@ -140,7 +142,7 @@ class Catalogue:
         """
         names = {clip: _named(clip) for clip in clips_in(places)}
         yield from self._add_named(
-            names, label=label, bank=bank, look=look or self._look(jobs), on_progress=on_progress
+            names, label=label, collection=collection, look=look or self._look(jobs), on_progress=on_progress
         )
 
     def _look(self, jobs: int) -> Look:
@@ -154,7 +156,7 @@ class Catalogue:
         names: dict[Path, str],
         *,
         label: str | None,
-        bank: str | None,
+        collection: str | None,
         look: Look,
         on_progress: Progress | None,
     ) -> Iterator[Added]:
@@ -172,7 +174,7 @@ class Catalogue:
             try:
                 if outcome.error is not None:
                     raise outcome.error
-                dance = Dance(names[path], _readable(path.name), hashes[path], 0.0, label, bank)
+                dance = Dance(names[path], _readable(path.name), hashes[path], 0.0, label, collection)
                 kept = self._learn_outcome(dance, outcome)
                 ignored = outcome.ignored + select_motions(outcome.motions)[1]
                 results[path] = Added(path, names[path], False, kept.dancers, kept.seconds, ignored=ignored)
@@ -291,25 +293,25 @@ class Catalogue:
         """The engine, brought up to date with what others have added and removed."""
         return self._kept.current()
 
-    def dances(self, *, label: str | None = None, bank: str | None = None) -> list[Dance]:
-        """What is known, or what of it has this label or is of this bank, by name."""
-        return self._store.dances(label=label, bank=bank)
+    def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
+        """What is known, or what of it has this label or is of this collection, by name."""
+        return self._store.dances(label=label, collection=collection)
 
-    def require_any(self, label: str | None, bank: str | None) -> None:
-        """Refuse a label, or a bank, that no dance has; None is not asked about."""
-        self._store.require_any(label, bank)
+    def require_any(self, label: str | None, collection: str | None) -> None:
+        """Refuse a label, or a collection, that no dance has; None is not asked about."""
+        self._store.require_any(label, collection)
 
     def page(
         self,
         *,
         label: str | None = None,
-        bank: str | None = None,
+        collection: str | None = None,
         text: str | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page:
         """Some of the dances, in order of name, the first of them after the name `after`."""
-        return page_of(self._store, label=label, bank=bank, text=text, after=after, limit=limit)
+        return page_of(self._store, label=label, collection=collection, text=text, after=after, limit=limit)
 
     def dance(self, dance_id: str) -> Dance:
         """What is known of one dance."""

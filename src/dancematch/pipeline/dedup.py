@@ -50,16 +50,16 @@ def find_duplicates(
     max_evalue: float = MAX_EVALUE,
     min_score: float = 0.0,
     label: str | None = None,
-    bank: str | None = None,
+    collection: str | None = None,
     on_progress: "Progress | None" = None,
 ) -> list[Group]:
     """The groups of dances that are one dance, the largest first; nothing is changed.
 
     `max_evalue` is for the whole catalogue: so many wrong pairs may come by accident in all. A pair whose
-    likelihood ratio is the largest that can be said is named in a catalogue of any size. `label` and `bank`
-    say whose duplicates are looked for; they may be of any.
+    likelihood ratio is the largest that can be said is named in a catalogue of any size. `label` and
+    `collection` say whose duplicates are looked for; they may be of any.
     """
-    chosen = [dance.dance_id for dance in catalogue.dances(label=label, bank=bank)]
+    chosen = [dance.dance_id for dance in catalogue.dances(label=label, collection=collection)]
     said: dict[str, list[Fingerprint]] = {}
     for name, words in catalogue.fingerprints():
         said.setdefault(name, []).append(words)

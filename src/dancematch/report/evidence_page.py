@@ -220,7 +220,7 @@ def _items(sentences: Iterable[str]) -> str:
 def _compared(found: Evidence) -> Iterator[str]:
     clip, known, match = found.clip, found.reference, found.match
     dancers = "only dancer" if clip.dancers == 1 else f"of {clip.dancers}, 1 being the most prominent"
-    named = " · ".join(part for part in (known.label, known.bank) if part)
+    named = " · ".join(part for part in (known.label, known.collection) if part)
     yield _row("matching stretch", f"{_span(match.query)}", f"{_span(match.reference)}")
     yield _row("whole length", f"{clip.seconds:.1f} s", f"{known.seconds:.1f} s")
     yield _row("dancer", f"{match.dancer} ({dancers})", f"{found.reference_dancer} (of {known.dancers})")

@@ -19,7 +19,7 @@ class Only:
     """Which dances a search is about; None = any."""
 
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     periodic: bool | None = None  # whether the dance repeats itself
     but: frozenset[str] = frozenset()  # dances that the search is to be made without, by their names
     among: frozenset[str] | None = None  # dances by their names; chance is still judged by all

@@ -42,7 +42,7 @@ class Job:
     digest: str
     filename: str | None = None  # what whoever sent it calls it
     dance_id: str | None = None  # to be added as
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or label and bank
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or label and collection
     job_id: str = field(default_factory=lambda: secrets.token_hex(16))
     state: State = "waiting"
     attempts: int = 0

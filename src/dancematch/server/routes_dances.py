@@ -56,14 +56,14 @@ def only_dancer(dancers: Mapping[int, T], wanted: int | None, what: str) -> Mapp
 def list_dances(
     service: At,
     label: Label = None,
-    bank: Label = None,
+    collection: Label = None,
     text: Label = None,
     after: Label = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> dict[str, Any]:
     """What is known, in order of name, page by page."""
     # One more than is shown: whether another page follows.
-    page = service.catalogue.page(label=label, bank=bank, text=text, after=after, limit=limit + 1)
+    page = service.catalogue.page(label=label, collection=collection, text=text, after=after, limit=limit + 1)
     shown = page.dances[:limit]
     more = len(page.dances) > limit
     return {
@@ -75,9 +75,9 @@ def list_dances(
 
 @router.get("/labels", response_model=schemas.Labels, dependencies=[READER], responses=told())
 def count_labels(service: At) -> dict[str, Any]:
-    """How many dances have each label and are of each bank, the commonest first."""
+    """How many dances have each label and are of each collection, the commonest first."""
     stats = service.catalogue.stats()
-    return {"labels": stats.by_label, "banks": stats.by_bank}
+    return {"labels": stats.by_label, "collections": stats.by_collection}
 
 
 @router.put(
@@ -98,11 +98,11 @@ async def learn_dance(
     threads: Threads,
     dance_id: DanceId,
     label: Label = None,
-    bank: Label = None,
+    collection: Label = None,
     filename: Label = None,
 ) -> Response:
     """Learn a dance from a video, a motion file or words."""
-    new = NewDance(dance_id, label, bank, filename)
+    new = NewDance(dance_id, label, collection, filename)
     async with parcel_of(request, service) as parcel:
         known = await threads.other(service.known_already, new, parcel.upload.digest)
         if known is not None:

@@ -40,15 +40,15 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=100)] = LIMIT,
     max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = MAX_EVALUE,
     label: Label = None,
-    bank: Label = None,
+    collection: Label = None,
     periodic: bool | None = None,
     filename: Label = None,
     keep: bool = True,
 ) -> Response:
     """Which known dance is this clip? A video, a motion file or words."""
-    wanted = Wanted(limit, max_evalue, label, bank, periodic, filename, keep)
-    if label is not None or bank is not None:  # refused before the upload
-        await threads.other(service.catalogue.require_any, label, bank)
+    wanted = Wanted(limit, max_evalue, label, collection, periodic, filename, keep)
+    if label is not None or collection is not None:  # refused before the upload
+        await threads.other(service.catalogue.require_any, label, collection)
     async with parcel_of(request, service) as parcel:
         if parcel.is_small:
             return compact(await threads.search(service.search, parcel.upload, wanted))

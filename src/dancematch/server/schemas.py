@@ -67,14 +67,15 @@ class Dance(BaseModel):
 
     model_config = example(
         dance_id="thriller", source="thriller.mp4", content_hash="9f86d081", seconds=61.2, label="pop",
-        bank=None, added=_NOW, dancers=1, period_seconds=4.3, period_strength=0.8, motion=True, video=False,
+        collection=None, added=_NOW, dancers=1, period_seconds=4.3, period_strength=0.8, motion=True,
+        video=False,
     )  # fmt: skip
     dance_id: str
     source: str
     content_hash: str
     seconds: float
     label: str | None
-    bank: str | None
+    collection: str | None
     added: str
     dancers: int
     period_seconds: float | None
@@ -92,11 +93,11 @@ class Dances(BaseModel):
 
 
 class Labels(BaseModel):
-    """How many dances have each label and are of each bank."""
+    """How many dances have each label and are of each collection."""
 
-    model_config = example(labels={"pop": 12, "": 3}, banks={"studio": 15})
+    model_config = example(labels={"pop": 12, "": 3}, collections={"studio": 15})
     labels: dict[str, int]
-    banks: dict[str, int]
+    collections: dict[str, int]
 
 
 class Job(BaseModel):
@@ -224,10 +225,10 @@ class Vocabulary(BaseModel):
 class Place(BaseModel):
     """A dance on the map."""
 
-    model_config = example(dance_id="thriller", label="pop", bank=None, motion=True, x=0.31, y=-0.2)
+    model_config = example(dance_id="thriller", label="pop", collection=None, motion=True, x=0.31, y=-0.2)
     dance_id: str
     label: str | None
-    bank: str | None
+    collection: str | None
     motion: bool
     x: float
     y: float

@@ -55,7 +55,7 @@ class Wanted:
     limit: int = LIMIT
     max_evalue: float = MAX_EVALUE
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     periodic: bool | None = None
     filename: str | None = None
     keep: bool = True
@@ -67,7 +67,7 @@ class NewDance:
 
     dance_id: str
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     filename: str | None = None
 
 
@@ -231,7 +231,7 @@ class Service:
         """Search for every dancer of a clip, and hold it for questions about it."""
         began = time.perf_counter()
         search, searched = self._choose_search()
-        only = Only(wanted.label, wanted.bank, wanted.periodic)
+        only = Only(wanted.label, wanted.collection, wanted.periodic)
         found = search_dancers(search, reading, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only)
         self.metrics.search(found.verdict)
         search_id = secrets.token_hex(16) if wanted.keep else None
@@ -308,7 +308,7 @@ class Service:
         places, explained = positions([track.fingerprint for track in chosen])
         return {
             "dances": [
-                {"dance_id": track.dance_id, "label": track.label, "bank": track.bank}
+                {"dance_id": track.dance_id, "label": track.label, "collection": track.collection}
                 | {"motion": track.dance_id in shown, "x": round(float(x), 4), "y": round(float(y), 4)}
                 for track, (x, y) in zip(chosen, places, strict=True)
             ],
@@ -328,7 +328,7 @@ class Service:
 
 
 def _dance(new: NewDance, digest: str) -> Dance:
-    return Dance(new.dance_id, new.filename or new.dance_id, digest, 0.0, new.label, new.bank)
+    return Dance(new.dance_id, new.filename or new.dance_id, digest, 0.0, new.label, new.collection)
 
 
 def _require_explainable(query: Fingerprint, known: Sequence[Fingerprint]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("places", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--id", "dance_id", help="The dance's name, for a single file; else the file's own name.")
 @click.option("--label", help="Words to keep with the dances, such as the song.")
-@click.option("--bank", help="The collection that the dances belong to.")
+@click.option("--collection", help="The collection that the dances belong to.")
 @click.option(
     "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
 )
@@ -46,7 +46,7 @@ def add_command(
     places: tuple[Path, ...],
     dance_id: str | None,
     label: str | None,
-    bank: str | None,
+    collection: str | None,
     jobs: int,
     cluster: str | None,
     clip_seconds: float,
@@ -82,18 +82,22 @@ def add_command(
         raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         if dance_id is not None:
-            results = iter([known.add(clips[0], dance_id=dance_id, label=label, bank=bank, on_progress=tell)])
+            results = iter(
+                [known.add(clips[0], dance_id=dance_id, label=label, collection=collection, on_progress=tell)]
+            )
         else:
             limits = WorkLimits(clip_seconds, clip_memory * MEGABYTE)
             look = _look_everywhere(known, cluster, model, limits, retry) if cluster else None
-            results = known.add_many(clips, label=label, bank=bank, jobs=jobs, look=look, on_progress=tell)
+            results = known.add_many(
+                clips, label=label, collection=collection, jobs=jobs, look=look, on_progress=tell
+            )
         counts = {"added": 0, "skipped": 0, "failed": 0}
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
             _tell_of(added, state, as_json)
-    if counts["skipped"] and (label or bank):
-        say("what was known already keeps the label and bank that it has")
+    if counts["skipped"] and (label or collection):
+        say("what was known already keeps the label and collection that it has")
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
         sys.exit(1)

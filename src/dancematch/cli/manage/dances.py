@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dancematch.catalogue.store import Dance
 
 label_option = click.option("--label", help="Only dances with this label.")
-bank_option = click.option("--bank", help="Only dances of this collection.")
+collection_option = click.option("--collection", help="Only dances of this collection.")
 
 _NAMED = 20  # dances that are named before they are removed; more are only counted
 
@@ -20,11 +20,11 @@ _NAMED = 20  # dances that are named before they are removed; more are only coun
 @click.command("list")
 @click.argument("catalogue")
 @label_option
-@bank_option
+@collection_option
 @click.option("--model", help="A shipped model's name or a model's folder.")
 @json_option
 def list_command(
-    catalogue: str, label: str | None, bank: str | None, model: str | None, as_json: bool
+    catalogue: str, label: str | None, collection: str | None, model: str | None, as_json: bool
 ) -> None:
     """List the dances that CATALOGUE knows.
 
@@ -33,19 +33,19 @@ def list_command(
     \b
     Example:
       dancematch list dances.db
-      dancematch list dances.db --bank studio --json
+      dancematch list dances.db --collection studio --json
     """
     from dancematch.pipeline.catalogue import open_catalogue
 
     with open_catalogue(catalogue, model=model, create=False) as known:
-        known.require_any(label, bank)
-        dances = known.dances(label=label, bank=bank)
+        known.require_any(label, collection)
+        dances = known.dances(label=label, collection=collection)
     if as_json:
         for dance in dances:
             emit_json(dance)
         return
     emit_table(
-        ["dance", "seconds", "dancers", "period", "label", "bank", "added"],
+        ["dance", "seconds", "dancers", "period", "label", "collection", "added"],
         [
             [
                 d.dance_id,
@@ -53,7 +53,7 @@ def list_command(
                 str(d.dancers),
                 "" if d.period_seconds is None else f"{d.period_seconds:.1f} s",
                 d.label or "",
-                d.bank or "",
+                d.collection or "",
                 d.added,
             ]
             for d in dances
@@ -66,14 +66,16 @@ def list_command(
 @click.argument("catalogue")
 @click.argument("dance_ids", nargs=-1)
 @label_option
-@bank_option
-@click.option("--yes", is_flag=True, help="Remove all dances of the label or bank; without, only name them.")
+@collection_option
+@click.option(
+    "--yes", is_flag=True, help="Remove all dances of the label or collection; without, only name them."
+)
 @click.option("--model", help="A shipped model's name or a model's folder.")
 def remove_command(
     catalogue: str,
     dance_ids: Sequence[str],
     label: str | None,
-    bank: str | None,
+    collection: str | None,
     yes: bool,
     model: str | None,
 ) -> None:
@@ -84,16 +86,16 @@ def remove_command(
     \b
     Example:
       dancematch remove dances.db thriller
-      dancematch remove dances.db --bank studio --yes
+      dancematch remove dances.db --collection studio --yes
     """
     from dancematch.pipeline.catalogue import open_catalogue
 
-    by_filter = label is not None or bank is not None
+    by_filter = label is not None or collection is not None
     if by_filter == bool(dance_ids):
-        raise click.UsageError("name dances, or choose them by --label and --bank: one of the two")
+        raise click.UsageError("name dances, or choose them by --label and --collection: one of the two")
     with open_catalogue(catalogue, model=model, create=False) as known:
         if by_filter:
-            dance_ids = _of_filter(known.dances(label=label, bank=bank), catalogue, yes)
+            dance_ids = _of_filter(known.dances(label=label, collection=collection), catalogue, yes)
         known.remove_many(dance_ids)
     for dance_id in dict.fromkeys(dance_ids):
         say(f"{dance_id}: removed")

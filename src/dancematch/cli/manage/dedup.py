@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.manage.dances import bank_option, label_option
+from dancematch.cli.manage.dances import collection_option, label_option
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
@@ -27,7 +27,7 @@ NO_MATCH = 3
     help="Only pairs that score as much as this.",
 )  # fmt: skip
 @label_option
-@bank_option
+@collection_option
 @click.option("--model", help="A shipped model's name or a model's folder.")
 @json_option
 def dedup_command(
@@ -35,7 +35,7 @@ def dedup_command(
     max_evalue: float,
     min_score: float,
     label: str | None,
-    bank: str | None,
+    collection: str | None,
     model: str | None,
     as_json: bool,
 ) -> None:
@@ -55,10 +55,15 @@ def dedup_command(
 
     began = time.monotonic()
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
-        known.require_any(label, bank)
-        asked = len(known.dances(label=label, bank=bank))
+        known.require_any(label, collection)
+        asked = len(known.dances(label=label, collection=collection))
         groups = find_duplicates(
-            known, max_evalue=max_evalue, min_score=min_score, label=label, bank=bank, on_progress=tell
+            known,
+            max_evalue=max_evalue,
+            min_score=min_score,
+            label=label,
+            collection=collection,
+            on_progress=tell,
         )
     if as_json:
         for group in groups:

@@ -50,7 +50,7 @@ def _print(found: "Stats") -> None:
         "version": f"{found.version}, generation {found.generation:,}",
     }.items():
         click.echo(f"{name}: {value}")
-    _print_counts("bank", found.by_bank)
+    _print_counts("collection", found.by_collection)
     _print_counts("label", found.by_label)
 
 

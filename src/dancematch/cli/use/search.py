@@ -45,7 +45,7 @@ NEAREST = 3  # dances that are named when none is a match
     "A dance that a search gives by accident more often than this is no match, only a possible one."
 )
 @click.option("--label", help="Only dances with this label.")
-@click.option("--bank", help="Only dances of this collection.")
+@click.option("--collection", help="Only dances of this collection.")
 @click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
 @click.option(
     "--weights", metavar="default|paper|FILE", default="default", show_default=True,
@@ -78,7 +78,7 @@ def search_command(
     limit: int,
     max_evalue: float,
     label: str | None,
-    bank: str | None,
+    collection: str | None,
     periodic: bool | None,
     weights: str,
     shortlist: str | None,
@@ -93,7 +93,7 @@ def search_command(
     """Say which dance of CATALOGUE the CLIP (a video, motion file or file of words) is.
 
     One verdict per dancer: match, possible match or no match. Exits with 0 if any is a match or a
-    possible one and with 3 if none is; a label or bank that no dance has is an error. A file of
+    possible one and with 3 if none is; a label or collection that no dance has is an error. A file of
     words is what 'dancematch fingerprint' writes.
 
     With --json, one object; of a clip that cannot be read or shows nobody it has the verdict null
@@ -103,7 +103,7 @@ def search_command(
     Example:
       dancematch search dances.db phone.mp4
       dancematch search dances.db phone.mp4 --json
-      dancematch search dances.db phone.mp4 --bank studio --explain
+      dancematch search dances.db phone.mp4 --collection studio --explain
       dancematch search dances.db phone.mp4 --plot why.png
     """
     from dancematch.pipeline.answer import search_dancers
@@ -111,11 +111,11 @@ def search_command(
 
     if shards is not None and cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
-    settings, only = _settings(weights, shortlist), Only(label, bank, periodic)
+    settings, only = _settings(weights, shortlist), Only(label, collection, periodic)
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        known.require_any(label, bank)
+        known.require_any(label, collection)
         read = _read(clip, known, tell, as_json)
         with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
             answer = search_dancers(
@@ -250,7 +250,10 @@ def _tell_of_nothing(clip: Path, catalogue: str, only: Only) -> None:
     if only == Only():
         say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:
-        say(f"no match: {catalogue} has no dance of that label, bank and kind; 'dancematch list' names all")
+        say(
+            f"no match: {catalogue} has no dance of that label, collection and kind; "
+            "'dancematch list' names all"
+        )
 
 
 def print_matches(matches: "list[Match]") -> None:

@@ -68,11 +68,17 @@ class Grown:
 
 
 FACTS = np.dtype(
-    [("key", np.int64), ("dance", np.int32), ("label", np.int32), ("bank", np.int32), ("period", np.float32)]
+    [
+        ("key", np.int64),
+        ("dance", np.int32),
+        ("label", np.int32),
+        ("collection", np.int32),
+        ("period", np.float32),
+    ]
 )
 ENTRY = np.dtype([("track", np.int32), ("first", np.int32), ("last", np.int32)])
 NOBODY = -1  # the track of an entry that is no dance of the catalogue
-_NAMELESS = -1  # a dance without a label or bank
+_NAMELESS = -1  # a dance without a label or collection
 
 
 class Kept(NamedTuple):
@@ -82,7 +88,7 @@ class Kept(NamedTuple):
     alive: NDArray[np.bool_]  # [tracks]
     entries: NDArray[Any]  # [entries] `ENTRY`
     names: list[str]  # of dances
-    texts: list[str]  # labels and banks
+    texts: list[str]  # labels and collections
 
 
 class Entries:
@@ -94,7 +100,7 @@ class Entries:
         self._entries = Grown(np.zeros(0, ENTRY))
         self._dancers = Grown(np.zeros(0, np.int32))  # of each dance, that are there
         self.names: list[str] = []  # dances by number
-        self._texts: dict[str, int] = {}  # labels and banks
+        self._texts: dict[str, int] = {}  # labels and collections
         self.dances = 0  # how many are there
         self.strangers = range(0)  # the entries of nobody: always the first
 
@@ -127,7 +133,7 @@ class Entries:
                 self.names.append(name)
         facts["dance"] = [numbers[name] for name in tracks.dance_ids]
         facts["label"] = [self._text(text) for text in tracks.labels]
-        facts["bank"] = [self._text(text) for text in tracks.banks]
+        facts["collection"] = [self._text(text) for text in tracks.collections]
         by_key.update(zip(tracks.keys.tolist(), range(first, first + len(tracks)), strict=True))
         rows = _entries_of(tracks, first)
         # Who searches meanwhile meets a track here as soon as it is alive; all else must stand by then.
@@ -198,7 +204,7 @@ class Entries:
     def allowed(self, only: Only) -> NDArray[np.bool_]:
         """Whether a search for `only` may find each track."""
         facts, allowed = self._facts.rows, self._alive.rows.copy()
-        for name in ("label", "bank"):
+        for name in ("label", "collection"):
             text = getattr(only, name)
             if text is not None:
                 allowed &= facts[name] == self._texts.get(text, len(self._texts))

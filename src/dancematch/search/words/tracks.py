@@ -24,7 +24,7 @@ class Known:
     dance_id: str
     fingerprint: Fingerprint
     label: str | None = None
-    bank: str | None = None
+    collection: str | None = None
     period_seconds: float | None = None  # None = the dance does not repeat itself, or nobody has looked
 
 
@@ -35,7 +35,7 @@ class Tracks:
     keys: NDArray[np.int64]
     dance_ids: Sequence[str]
     labels: Sequence[str | None]
-    banks: Sequence[str | None]
+    collections: Sequence[str | None]
     periods: NDArray[np.float32]  # seconds; NaN = none
     volume: Volume
 
@@ -50,7 +50,7 @@ def tracks_of(known: Sequence[Known]) -> Tracks:
         np.array([one.key for one in known], dtype=np.int64),
         [one.dance_id for one in known],
         [one.label for one in known],
-        [one.bank for one in known],
+        [one.collection for one in known],
         np.array(periods, dtype=np.float32),
         pack([one.fingerprint for one in known]),
     )

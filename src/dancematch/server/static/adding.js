@@ -10,7 +10,7 @@ import { forgetMotions } from "./stage.js";
 /**
  * A dance on its way into the catalogue.
  * @typedef {"queued" | "sending" | "waiting" | "looking" | "done" | "failed"} Phase
- * @typedef {{dance_id: string, label: string, bank: string, file: File | null, phase: Phase, share: number,
+ * @typedef {{dance_id: string, label: string, collection: string, file: File | null, phase: Phase, share: number,
  *   ahead: number, message: string, job_id: string | null, stopping: AbortController}} Addition
  */
 
@@ -29,7 +29,7 @@ const nameOf = (file) => file.name.replace(/\.[^.]+$/, "").trim() || "dance";
 
 /** Ask for names, then add. @param {File[]} [files] */
 export async function addDialog(files = []) {
-  const { labels, banks } = await ask("labels");
+  const { labels, collections } = await ask("labels");
   const rows = el("div", { class: "add-rows" }),
     submit = el("button", { class: "primary", value: "add" });
   const options = (id, names) =>
@@ -41,7 +41,7 @@ export async function addDialog(files = []) {
         .map((value) => el("option", { value })),
     );
   const label = el("input", { list: "labels", maxLength: 200, placeholder: "none" });
-  const bank = el("input", { list: "banks", maxLength: 200, placeholder: "none" });
+  const collection = el("input", { list: "collections", maxLength: 200, placeholder: "none" });
   const count = () => {
     submit.textContent =
       rows.childElementCount > 1 ? `Add ${counted(rows.childElementCount, "dance")}` : "Add the dance";
@@ -77,13 +77,13 @@ export async function addDialog(files = []) {
         el(
           "label",
           { class: "field" },
-          "Bank ",
+          "Collection ",
           el("span", { class: "faint" }, "such as where they come from"),
-          bank,
+          collection,
         ),
       ),
       options("labels", labels),
-      options("banks", banks),
+      options("collections", collections),
       el("div", { class: "actions" }, submit),
     ),
   );
@@ -92,7 +92,7 @@ export async function addDialog(files = []) {
       file: row.file,
       dance_id: row.querySelector("input").value.trim(),
     }));
-    if (dialog.returnValue === "add" && chosen.length) begin(chosen, label.value.trim(), bank.value.trim());
+    if (dialog.returnValue === "add" && chosen.length) begin(chosen, label.value.trim(), collection.value.trim());
     dialog.remove();
   });
   document.body.append(dialog);
@@ -133,12 +133,12 @@ function nameRow(file, changed) {
 
 // ---- the work
 
-function begin(chosen, label, bank) {
+function begin(chosen, label, collection) {
   for (const { file, dance_id } of chosen) {
     additions.push({
       dance_id,
       label,
-      bank,
+      collection,
       file,
       phase: "queued",
       share: 0,
@@ -171,7 +171,7 @@ async function add(one) {
   try {
     const path = withQuery(dancePath(one.dance_id), {
       label: one.label,
-      bank: one.bank,
+      collection: one.collection,
       filename: one.file.name.slice(0, 200),
     });
     const { status, body } = await send(
@@ -254,7 +254,7 @@ export async function resume() {
     const one = /** @type {Addition} */ ({
       dance_id: job.dance_id,
       label: "",
-      bank: "",
+      collection: "",
       file: null,
       phase: "waiting",
       share: job.progress,

@@ -108,7 +108,7 @@ function facts(dance) {
     length(dance.seconds),
     counted(dance.dancers, "dancer"),
     dance.label && `label ${plain(dance.label)}`,
-    dance.bank && `bank ${dance.bank}`,
+    dance.collection && `collection ${dance.collection}`,
     repeats,
     dance.source !== dance.dance_id && `from ${dance.source}`,
     `added ${new Date(dance.added).toLocaleDateString("en-GB", { dateStyle: "medium" })}`,

@@ -18,7 +18,7 @@ export async function show(root) {
     list = el("ul", { class: "dances" }),
     total = el("p", { class: "faint", role: "status" });
   const more = button("Show more", () => load(false), { class: "more" });
-  const wanted = { text: "", label: "", bank: "" };
+  const wanted = { text: "", label: "", collection: "" };
   let next = null,
     turn = 0;
 
@@ -30,7 +30,7 @@ export async function show(root) {
     list.append(...page.dances.map((dance) => danceCard(dance, changed)));
     next = page.next;
     more.hidden = !next;
-    const filtered = wanted.text || wanted.label || wanted.bank;
+    const filtered = wanted.text || wanted.label || wanted.collection;
     total.textContent =
       page.total || filtered
         ? `${counted(page.total, "dance")}${filtered ? (page.total === 1 ? " fits" : " fit") : ""}`
@@ -97,21 +97,21 @@ function filters(wanted, reload) {
   };
   const field = el("input", {
     type: "search",
-    placeholder: "Find by name, label, bank or file",
+    placeholder: "Find by name, label, collection or file",
     "aria-label": "Find dances",
     oninput: typed,
   });
   const label = choice("label", wanted, reload),
-    bank = choice("bank", wanted, reload);
+    collection = choice("collection", wanted, reload);
   const renew = async () => {
-    const { labels, banks } = await ask("labels");
+    const { labels, collections } = await ask("labels");
     fill(label, "label", labels, wanted);
-    fill(bank, "bank", banks, wanted);
+    fill(collection, "collection", collections, wanted);
   };
-  return { element: el("div", { class: "filters", role: "search" }, field, label, bank), renew };
+  return { element: el("div", { class: "filters", role: "search" }, field, label, collection), renew };
 }
 
-/** @param {"label" | "bank"} name @param {any} wanted @param {() => void} reload */
+/** @param {"label" | "collection"} name @param {any} wanted @param {() => void} reload */
 function choice(name, wanted, reload) {
   const select = el("select", {
     "aria-label": `Only with the ${name}`,
@@ -124,7 +124,7 @@ function choice(name, wanted, reload) {
 }
 
 /**
- * @param {HTMLSelectElement} select @param {"label" | "bank"} name @param {Record<string, number>} counts
+ * @param {HTMLSelectElement} select @param {"label" | "collection"} name @param {Record<string, number>} counts
  * @param {any} wanted
  */
 function fill(select, name, counts, wanted) {
@@ -153,7 +153,7 @@ function danceCard(dance, gone) {
         length(dance.seconds),
         dance.dancers > 1 && ` · ${dance.dancers} dancers`,
         dance.label && ` · ${plain(dance.label)}`,
-        dance.bank && ` · ${dance.bank}`,
+        dance.collection && ` · ${dance.collection}`,
       ),
     ),
     mayWrite() &&

@@ -144,7 +144,7 @@ function details(dance) {
     el(
       "p",
       { class: "faint small" },
-      [dance.label && plain(dance.label), dance.bank].filter(Boolean).join(" · "),
+      [dance.label && plain(dance.label), dance.collection].filter(Boolean).join(" · "),
     ),
   ];
 }
