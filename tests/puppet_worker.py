@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from dancematch.pose.track import Track
-from dancematch.server import worker
+from dancematch.server.jobs import worker
 from dancematch.synthetic.choreography import Dancer, choreography, perform
 
 

@@ -11,13 +11,13 @@ import pytest
 from dance_samples import dance, write_dance
 from dancematch.errors import NoDancerError
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.server.children import look_at
-from dancematch.server.jobs import MOST_ATTEMPTS, Job, JobTable
+from dancematch.server.access.tokens import EVERYTHING
+from dancematch.server.jobs.child import look_at
+from dancematch.server.jobs.runner import Runner
+from dancematch.server.jobs.table import MOST_ATTEMPTS, Job, JobTable
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.problems import Discretion, RefusedError
-from dancematch.server.routes_jobs import cancel_job
-from dancematch.server.runner import Runner
-from dancematch.server.tokens import EVERYTHING
+from dancematch.server.routes.jobs import cancel_job
 from server_samples import LOOK, PUPPETS, serving, wait_for
 
 

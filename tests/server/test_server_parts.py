@@ -22,16 +22,16 @@ from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import clips_in
 from dancematch.pipeline.query_variants import readings_of
 from dancematch.report.evidence import Clip
-from dancematch.server import searches
-from dancematch.server.gallery import Gallery
+from dancematch.server.access.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
+from dancematch.server.files.upload import suffix_of
 from dancematch.server.metrics import BOUNDS, Metrics
 from dancematch.server.options import Options, WorkLimits, is_loopback
-from dancematch.server.positions import _histograms, positions
+from dancematch.server.overview.positions import _histograms, positions
+from dancematch.server.overview.vocabulary import Gallery
 from dancematch.server.problems import Discretion, RefusedError, error_named
-from dancematch.server.searches import KeptSearch, Searches
+from dancematch.server.queries import held_searches as searches
+from dancematch.server.queries.held_searches import KeptSearch, Searches
 from dancematch.server.service import MOST_DANCERS, Service, _require_explainable
-from dancematch.server.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
-from dancematch.server.upload import suffix_of
 
 SECRETS = "a secret that is long enough".replace(" ", "-"), "another-that-is-long-enough"
 

@@ -25,7 +25,8 @@ from dancematch.report import compare
 from dancematch.report import word_gallery_data as vocabulary
 from dancematch.search import explain
 from dancematch.search.stage2 import periodicity
-from dancematch.server import schemas, schemas_searches
+from dancematch.server.schemas import catalogue as schemas
+from dancematch.server.schemas import searches as schemas_searches
 from dancematch.synthetic.demo import Scene
 from server_samples import serving
 

@@ -25,11 +25,11 @@ from starlette.staticfiles import StaticFiles
 
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.server import routes_about, routes_dances, routes_jobs, routes_searches
-from dancematch.server.access import EXPECTED, MOST_AT_ONCE, MOST_STREAMS, Gate, Lanes
-from dancematch.server.guard import Guard
+from dancematch.server.access.dependencies import EXPECTED, MOST_AT_ONCE, MOST_STREAMS, Gate, Lanes
+from dancematch.server.access.guard import Guard
 from dancematch.server.options import Options
 from dancematch.server.problems import Problem, RefusedError
+from dancematch.server.routes import about, dances, jobs, searches
 from dancematch.server.service import Service
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.uploads = Gate(MOST_AT_ONCE, "requests")
     app.state.streams = Gate(MOST_STREAMS, "streams of events")
-    for routes in (routes_about, routes_dances, routes_searches, routes_jobs):
+    for routes in (about, dances, searches, jobs):
         app.include_router(routes.router)
     _tell_errors(app, service)
     _show_page(app)

@@ -9,9 +9,9 @@ from pathlib import Path
 from dancematch.errors import InputError
 from dancematch.pipeline.limits import MEGABYTE as MEGABYTE
 from dancematch.pipeline.limits import WorkLimits as WorkLimits
-from dancematch.server.tokens import Tokens
+from dancematch.server.access.tokens import Tokens
 
-WORKER = (sys.executable, "-m", "dancematch.server.worker")
+WORKER = (sys.executable, "-m", "dancematch.server.jobs.worker")
 
 
 def is_loopback(host: str) -> bool:

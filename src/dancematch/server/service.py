@@ -23,19 +23,19 @@ from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Query
 from dancematch.search.explain import explain
 from dancematch.search.settings import LIMIT, Only
-from dancematch.server.children import Picture, Seen
-from dancematch.server.gallery import Gallery
-from dancematch.server.jobs import Job, JobTable, now
+from dancematch.server.files.upload import Intake, Upload
+from dancematch.server.files.videos import Videos
+from dancematch.server.jobs.child import Picture, Seen
+from dancematch.server.jobs.runner import Runner
+from dancematch.server.jobs.table import Job, JobTable, now
 from dancematch.server.metrics import Metrics
 from dancematch.server.options import Options
-from dancematch.server.positions import positions
+from dancematch.server.overview.positions import positions
+from dancematch.server.overview.vocabulary import Gallery
 from dancematch.server.problems import Discretion, RefusedError, not_found, too_costly
-from dancematch.server.reports import report_of
-from dancematch.server.runner import Runner
-from dancematch.server.searches import KeptSearch, Searches
-from dancematch.server.upload import Intake, Upload
-from dancematch.server.videos import Videos
-from dancematch.server.views import answer_view, differences_view, explanation_view
+from dancematch.server.queries.held_searches import KeptSearch, Searches
+from dancematch.server.queries.reports import report_of
+from dancematch.server.schemas.views import answer_view, differences_view, explanation_view
 from dancematch.types import Fingerprint, Motion
 
 if TYPE_CHECKING:

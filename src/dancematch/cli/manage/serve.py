@@ -7,8 +7,8 @@ import click
 from dancematch.cli.logs import log_option
 from dancematch.cli.output import say
 from dancematch.errors import MissingExtraError
+from dancematch.server.access.tokens import Tokens, is_open_to_others, read_tokens
 from dancematch.server.options import MEGABYTE, Options, WorkLimits
-from dancematch.server.tokens import Tokens, is_open_to_others, read_tokens
 
 
 @click.command("serve", context_settings={"show_default": True})

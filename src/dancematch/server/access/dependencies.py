@@ -9,14 +9,14 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator, StringConstraints
 
-from dancematch.server.guard import SLASH
-from dancematch.server.jobs import Job, Kind
+from dancematch.server.access.guard import SLASH
+from dancematch.server.access.tokens import Scope
+from dancematch.server.files.upload import Upload, receive
+from dancematch.server.jobs.runner import Place
+from dancematch.server.jobs.table import Job, Kind
 from dancematch.server.problems import RefusedError, busy
-from dancematch.server.runner import Place
-from dancematch.server.schemas import Error
+from dancematch.server.schemas.catalogue import Error
 from dancematch.server.service import Service, stopping
-from dancematch.server.tokens import Scope
-from dancematch.server.upload import Upload, receive
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dancematch.errors import DanceMatchError
-from dancematch.server.children import Seen, StoppedError, look_at
-from dancematch.server.jobs import MOST_ATTEMPTS, Job, JobTable
+from dancematch.server.jobs.child import Seen, StoppedError, look_at
+from dancematch.server.jobs.table import MOST_ATTEMPTS, Job, JobTable
 from dancematch.server.options import Options
 from dancematch.server.problems import Discretion, RefusedError, busy
 

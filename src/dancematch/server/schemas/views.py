@@ -15,7 +15,7 @@ from dancematch.report.compare_page import rounded
 from dancematch.report.drawings import pooled
 from dancematch.search.explain import Evidence, Explanation
 from dancematch.search.stage1.histogram import SEEN
-from dancematch.server.children import Picture
+from dancematch.server.jobs.child import Picture
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span
 

@@ -9,14 +9,25 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.search.settings import LIMIT
-from dancematch.server import schemas, schemas_searches
-from dancematch.server.access import FILE_BODY, READER, At, DanceId, Label, Threads, Ticket, parcel_of, told
+from dancematch.server.access.dependencies import (
+    FILE_BODY,
+    READER,
+    At,
+    DanceId,
+    Label,
+    Threads,
+    Ticket,
+    parcel_of,
+    told,
+)
 from dancematch.server.problems import not_found
-from dancematch.server.routes_dances import Dancer, Rate, Seconds, compact, only_dancer
-from dancematch.server.routes_jobs import job_view
-from dancematch.server.searches import KeptSearch
+from dancematch.server.queries.held_searches import KeptSearch
+from dancematch.server.routes.dances import Dancer, Rate, Seconds, compact, only_dancer
+from dancematch.server.routes.jobs import job_view
+from dancematch.server.schemas import catalogue as schemas
+from dancematch.server.schemas import searches as schemas_searches
+from dancematch.server.schemas.views import Cut, motions_view, pictures_view, words_view
 from dancematch.server.service import Wanted
-from dancematch.server.views import Cut, motions_view, pictures_view, words_view
 
 router = APIRouter(tags=["searches"], dependencies=[READER])
 

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from dancematch.server.upload import VIDEO_SUFFIXES
+from dancematch.server.files.upload import VIDEO_SUFFIXES
 
 
 class Videos:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from dancematch.server.schemas_searches import Frames, Search, example
+from dancematch.server.schemas.searches import Frames, Search, example
 
 _NOW = "2026-01-02T03:04:05+00:00"
 

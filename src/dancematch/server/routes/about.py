@@ -8,11 +8,11 @@ from fastapi.responses import PlainTextResponse, Response
 
 from dancematch.report.compare import BONES
 from dancematch.search.confidence.verdict import MAX_EVALUE
-from dancematch.server import schemas
-from dancematch.server.access import READER, At, Scopes, Threads, told
-from dancematch.server.gallery import joints_of_channels
-from dancematch.server.routes_dances import compact
-from dancematch.server.views import skeleton_view
+from dancematch.server.access.dependencies import READER, At, Scopes, Threads, told
+from dancematch.server.overview.vocabulary import joints_of_channels
+from dancematch.server.routes.dances import compact
+from dancematch.server.schemas import catalogue as schemas
+from dancematch.server.schemas.views import skeleton_view
 from dancematch.skeletons import BODY15
 
 router = APIRouter(tags=["service"])

@@ -1,6 +1,6 @@
 """The process that looks at one file: its own limits first, then skeletons, then it is gone.
 
-    python -m dancematch.server.worker '{"source": ..., "target": ..., "limits": {...}}'
+    python -m dancematch.server.jobs.worker '{"source": ..., "target": ..., "limits": {...}}'
 
 With "moments" and "marks" it cuts pictures out of a video instead (`cut_out`), into the same file.
 

@@ -17,9 +17,9 @@ from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
 from dancematch.pipeline.extract import Progress, read_ignored
 from dancematch.pose.stills import Still
+from dancematch.server.jobs.worker import ignored_path, picture_path
 from dancematch.server.options import WorkLimits
 from dancematch.server.problems import RefusedError, error_named, too_costly
-from dancematch.server.worker import ignored_path, picture_path
 from dancematch.types import FloatArray, IgnoredTrack, Motion
 
 log = logging.getLogger(__name__)

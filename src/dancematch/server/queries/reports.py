@@ -9,10 +9,10 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.report.evidence import command_for, evidence, limit_option
 from dancematch.report.evidence_page import page_of
 from dancematch.report.footage import Footage
-from dancematch.server.children import cut_out
+from dancematch.server.files.upload import Upload
+from dancematch.server.jobs.child import cut_out
 from dancematch.server.options import Options
-from dancematch.server.searches import KeptSearch
-from dancematch.server.upload import Upload
+from dancematch.server.queries.held_searches import KeptSearch
 from dancematch.types import Match
 
 _CUTTING_SECONDS = 120.0  # that the pictures of a report may take

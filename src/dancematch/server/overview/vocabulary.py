@@ -18,7 +18,7 @@ from dancematch.report.word_gallery_data import (
     neutral_pose,
     words_of,
 )
-from dancematch.server.views import skeleton_view
+from dancematch.server.schemas.views import skeleton_view
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import TypeAdapter, ValidationError
 
-from dancematch.server import schemas, schemas_searches
-from dancematch.server.access import READER, At, Scopes, Ticket, require_write, told
-from dancematch.server.guard import HEADERS_ONLY
-from dancematch.server.jobs import Job, State
+from dancematch.server.access.dependencies import READER, At, Scopes, Ticket, require_write, told
+from dancematch.server.access.guard import HEADERS_ONLY
+from dancematch.server.jobs.table import Job, State
 from dancematch.server.problems import RefusedError, not_found
+from dancematch.server.schemas import catalogue as schemas
+from dancematch.server.schemas import searches as schemas_searches
 from dancematch.server.service import Service
 
 router = APIRouter(tags=["jobs"], dependencies=[READER])

@@ -8,8 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from dancematch.server import schemas
-from dancematch.server.access import (
+from dancematch.server.access.dependencies import (
     FILE_BODY,
     READER,
     WRITER,
@@ -21,9 +20,10 @@ from dancematch.server.access import (
     told,
 )
 from dancematch.server.problems import not_found
-from dancematch.server.routes_jobs import job_view
+from dancematch.server.routes.jobs import job_view
+from dancematch.server.schemas import catalogue as schemas
+from dancematch.server.schemas.views import Cut, motions_view, words_view
 from dancematch.server.service import NewDance, Service
-from dancematch.server.views import Cut, motions_view, words_view
 
 T = TypeVar("T")
 

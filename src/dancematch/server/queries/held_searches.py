@@ -10,7 +10,7 @@ from typing import Any
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.query_variants import Performance
 from dancematch.report.evidence import Clip
-from dancematch.server.children import Picture
+from dancematch.server.jobs.child import Picture
 from dancematch.server.problems import not_found
 from dancematch.types import Match
 

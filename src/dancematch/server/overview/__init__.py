@@ -1,0 +1,1 @@
+"""Views of a whole catalogue: its vocabulary, and its dances as a map."""

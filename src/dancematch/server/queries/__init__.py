@@ -1,0 +1,1 @@
+"""Searches that were answered: held for a while, explained and reported on."""
