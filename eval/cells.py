@@ -14,11 +14,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from dancematch.evaluation.aist import load_clips
-from dancematch.evaluation.judge import Judge, Memory
-from dancematch.evaluation.metrics import rank_of
-from dancematch.evaluation.tasks import make_task
-from dancematch.evaluation.words import Method
+from dancematch.evaluation.measures.ranking import rank_of
+from dancematch.evaluation.methods.word_comparison import WordMethod
+from dancematch.evaluation.suites.aist import load_clips
+from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator
+from dancematch.evaluation.suites.retrieval_tasks import make_task
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     genres = options.query_genres.split(",") if options.query_genres else None
     task = make_task("aist-cross-dancer", clips, query_genres=genres)
     for model in options.model:
-        contender = Judge(Memory()).contend(task, Method(model))
+        contender = Evaluator(EvaluationCache()).contend(task, WordMethod(model))
         missed: dict[tuple, list[bool]] = defaultdict(list)
         for candidates, right, query in tqdm(task.questions, desc="asking"):
             name = clips[query].name

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.evaluation.aist import Clip, cross_dancer, load_clips
-from dancematch.evaluation.metrics import rank_of, score_ranks
-from dancematch.evaluation.words import METHODS, WordComparison
+from dancematch.evaluation.measures.ranking import rank_of, score_ranks
+from dancematch.evaluation.methods.word_comparison import METHODS, WordComparison
+from dancematch.evaluation.suites.aist import AistClip, cross_dancer, load_clips
 from dancematch.model import kmeans
 from dancematch.training import kmeans as fitting
 
@@ -40,7 +40,7 @@ def weighted_features(weight: float):
     return features
 
 
-def rank1(clips: Sequence[Clip], genres: Sequence[str], variant: dict) -> float:
+def rank1(clips: Sequence[AistClip], genres: Sequence[str], variant: dict) -> float:
     """Rank 1 on `genres` with a tokeniser that has not seen them."""
     kmeans.patch_features = fitting.patch_features = weighted_features(variant["difference"])
     seen = [clip.motion for clip in clips if clip.name.genre not in genres]

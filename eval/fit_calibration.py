@@ -25,10 +25,10 @@ import numpy as np
 from people import Performed, load_people
 from tqdm import tqdm
 
-from dancematch.evaluation.clip_index import IndexedClip, read_index
-from dancematch.evaluation.clip_skeletons import load_distractors, load_recordings
-from dancematch.evaluation.likelihood import cllr, cllr_min, equal_error_rate
-from dancematch.evaluation.recognisers import Recording
+from dancematch.evaluation.measures.likelihood_ratios import cllr, cllr_min, equal_error_rate
+from dancematch.evaluation.methods.recogniser import Recording
+from dancematch.evaluation.real.clip_index import IndexedClip, read_index
+from dancematch.evaluation.real.clip_skeletons import load_distractors, load_recordings
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.search.confidence import verdict

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from dancematch.evaluation.aist import load_clips
-from dancematch.evaluation.judge import Judge, Memory
-from dancematch.evaluation.tasks import KINDS, make_task
-from dancematch.evaluation.words import Method
+from dancematch.evaluation.methods.word_comparison import WordMethod
+from dancematch.evaluation.suites.aist import load_clips
+from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator
+from dancematch.evaluation.suites.retrieval_tasks import KINDS, make_task
 
 
 def scaled(similarity: np.ndarray) -> tuple[np.ndarray, float]:
@@ -37,7 +37,9 @@ def main() -> None:
     parser.add_argument("--model", default="network")
     options = parser.parse_args()
     clips = load_clips(options.data)
-    contender = Judge(Memory()).contend(make_task("aist-genre", clips), Method(options.model))
+    contender = Evaluator(EvaluationCache()).contend(
+        make_task("aist-genre", clips), WordMethod(options.model)
+    )
     every = np.arange(len(clips))
     rows = [contender.comparison.scores(place, every) for place in tqdm(every.tolist(), desc="comparing")]
     places, shown = scaled(np.stack(rows).astype(np.float64))

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
-from dancematch.evaluation.recognisers import Recording
+from dancematch.evaluation.methods.recogniser import Recording
 from dancematch.motion import resample
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion

@@ -13,7 +13,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from dancematch import formats
-from dancematch.evaluation.tasks import VIEW
+from dancematch.evaluation.suites.retrieval_tasks import VIEW
 from dancematch.formats import npz
 from dancematch.formats.aist_names import sequences
 from dancematch.motion import FPS, canonicalise, excerpt

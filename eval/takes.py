@@ -26,11 +26,11 @@ from people import load_people
 from tqdm import tqdm
 
 from dancematch import formats
-from dancematch.evaluation.aist import dance_of, load_clips
-from dancematch.evaluation.changes import changed_excerpt
-from dancematch.evaluation.clip_index import read_index
-from dancematch.evaluation.clip_skeletons import load_recordings
-from dancematch.evaluation.likelihood import equal_error_rate
+from dancematch.evaluation.measures.likelihood_ratios import equal_error_rate
+from dancematch.evaluation.real.clip_index import read_index
+from dancematch.evaluation.real.clip_skeletons import load_recordings
+from dancematch.evaluation.suites.aist import dance_of, load_clips
+from dancematch.evaluation.suites.changed_excerpts import changed_excerpt
 from dancematch.formats.aist_names import AistName, parse_name
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror

@@ -3,7 +3,7 @@
     python eval/twins.py AISTPP_FOLDER [--takes 4] [--queries 300] [--seed 0]
 
 First without any words: two basic choreographies are called twins if clips of one and the other, by two
-dancers, are as alike (late interaction of patches, `evaluation/continuous.py`) as two dancers' takes of
+dancers, are as alike (late interaction of patches, `methods/feature_comparison.py`) as two dancers' takes of
 one of them. Then the question `another dancer` of the suite open-set: a clip is asked of one take of every
 basic choreography by others, its own left out. Of those that are accepted all the same, how many were
 answered with a twin? Prints a JSON object each.
@@ -17,23 +17,23 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from dancematch.evaluation.aist import Clip, dance_of, load_clips
-from dancematch.evaluation.continuous import LateInteraction
+from dancematch.evaluation.methods.feature_comparison import LateInteraction
+from dancematch.evaluation.suites.aist import AistClip, dance_of, load_clips
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.search.engine import Engine, Query
 from dancematch.types import Verdict
 
 
-def dancer_of(clip: Clip) -> tuple[str, str]:
+def dancer_of(clip: AistClip) -> tuple[str, str]:
     """Dancers are numbered by genre."""
     return clip.name.genre, clip.name.dancer
 
 
-def few_takes(clips: list[Clip], most: int, rng: np.random.Generator) -> list[Clip]:
+def few_takes(clips: list[AistClip], most: int, rng: np.random.Generator) -> list[AistClip]:
     """Of each choreography at most so many takes, by different dancers as far as there are."""
     order = [clips[place] for place in rng.permutation(len(clips)).tolist()]
-    taken: dict[str, list[Clip]] = {}
+    taken: dict[str, list[AistClip]] = {}
     for again in (False, True):
         for clip in order:
             own = taken.setdefault(dance_of(clip.name), [])
@@ -43,7 +43,7 @@ def few_takes(clips: list[Clip], most: int, rng: np.random.Generator) -> list[Cl
     return [clip for own in taken.values() for clip in own]
 
 
-def find_twins(clips: list[Clip]) -> tuple[set[frozenset[str]], int]:
+def find_twins(clips: list[AistClip]) -> tuple[set[frozenset[str]], int]:
     """The pairs of choreographies that are as alike as takes of one, and how many pairs there are."""
     comparison, every = LateInteraction([clip.motion for clip in clips]), np.arange(len(clips))
     alike = np.stack([comparison.scores(query, every) for query in tqdm(every.tolist(), desc="pairs")])
@@ -61,7 +61,9 @@ def find_twins(clips: list[Clip]) -> tuple[set[frozenset[str]], int]:
     return {frozenset(pair) for pair in pairs if usual(*pair) >= min(own[name] for name in pair)}, len(pairs)
 
 
-def ask(clips: list[Clip], queries: list[int], rng: np.random.Generator) -> list[tuple[str, str, Verdict]]:
+def ask(
+    clips: list[AistClip], queries: list[int], rng: np.random.Generator
+) -> list[tuple[str, str, Verdict]]:
     """For each query that is no longer known: its dance, the first answer, and the verdict on it."""
     model = load_model()
     background = load_background(model)

@@ -17,25 +17,25 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from dancematch.evaluation.aist import Clip, load_clips
-from dancematch.evaluation.vocabulary import judge_words
+from dancematch.evaluation.measures.word_quality import measure_words
+from dancematch.evaluation.suites.aist import AistClip, load_clips
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
 
 
-def held_out(clips: Sequence[Clip], model: PatchTokeniser) -> list[str]:
+def held_out(clips: Sequence[AistClip], model: PatchTokeniser) -> list[str]:
     """The genres that the model has not seen."""
     seen = model.trained_on.get("aist_genres", [])
     return sorted({clip.name.genre for clip in clips} - set(seen))
 
 
-def report(path: str, clips: Sequence[Clip], count: int, seed: int) -> dict:
+def report(path: str, clips: Sequence[AistClip], count: int, seed: int) -> dict:
     """What one model's words are like."""
     model = load_model(path)
     unseen = held_out(clips, model)
     fit = [clip for clip in clips if not unseen or clip.name.genre in unseen]
     chosen = np.random.default_rng(seed).permutation(len(fit))[:count]
-    found = asdict(judge_words(model, [fit[place].motion for place in chosen], seed=seed))
+    found = asdict(measure_words(model, [fit[place].motion for place in chosen], seed=seed))
     mean = {name: float(np.mean(list(found[name].values()))) for name in ("usage", "perplexity", "agreement")}
     return {
         "model_id": model.model_id, "kind": model.kind, "layout": model.layout,

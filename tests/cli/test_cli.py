@@ -16,7 +16,7 @@ from dancematch import formats
 from dancematch.cli import main
 from dancematch.cli.research.evaluate import eval_command
 from dancematch.cli.research.train import train_command
-from dancematch.evaluation.tasks import SUITES
+from dancematch.evaluation.suites.retrieval_tasks import SUITES
 from dancematch.model.parts import LAYOUTS
 from dancematch.motion import mirror
 from dancematch.skeletons import COCO17, recipe_for

@@ -12,11 +12,11 @@ from cli_samples import run_main
 from dance_samples import dance, shipped, shipped_background, write_dance
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import InputError
-from dancematch.evaluation.audit import (
+from dancematch.evaluation.audit.run import (
     CHANGES,
     EXPLAINED,
-    Answer,
     Audit,
+    AuditAnswer,
     audit,
     rounded_down,
     share_interval,
@@ -172,7 +172,7 @@ def test_a_catalogue_without_skeletons_says_so(tmp_path):
 def answers_of(unknown: list[float]) -> Audit:
     """One dance per value: named first at E = 1e-3, and without its entry accepted at the value."""
     made = tuple(
-        Answer(f"dance{n}", "none", True, 1e-3, 1.0, "another", doubt) for n, doubt in enumerate(unknown)
+        AuditAnswer(f"dance{n}", "none", True, 1e-3, 1.0, "another", doubt) for n, doubt in enumerate(unknown)
     )
     return Audit(made, len(made), len(made), "model")
 

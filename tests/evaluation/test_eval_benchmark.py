@@ -8,8 +8,8 @@ import pytest
 from dance_samples import dance, standing
 from dancematch.cli.research.evaluate import USUAL_METHODS
 from dancematch.errors import InputError
-from dancematch.evaluation.benchmark import Benchmark, LabelledClip
-from dancematch.evaluation.continuous import DynamicTimeWarping
+from dancematch.evaluation.methods.feature_comparison import DynamicTimeWarping
+from dancematch.evaluation.suites.benchmark import BenchmarkSuite, LabelledClip
 from dancematch.motion import change_tempo, mirror
 from dancematch.types import Motion
 
@@ -31,7 +31,7 @@ def clips() -> list[LabelledClip]:
 @pytest.mark.parametrize("method", USUAL_METHODS["benchmark"])
 def test_a_dance_is_found_among_other_peoples(method):
     """Every method knows four procedural dances apart, and says all that is needed to judge it."""
-    found = Benchmark(clips()).evaluate(method)
+    found = BenchmarkSuite(clips()).evaluate(method)
 
     assert ("benchmark", method, 4, 0.25) == (found.suite, found.method, found.queries, found.chance)
     assert found.rank1 >= 0.75
@@ -52,7 +52,7 @@ def test_the_dancer_is_found_whoever_else_is_seen_and_in_a_mirror():
         clip(2, 3, "test", standing(120), kind="onlooker"),
         clip(0, 3, "test", kind="alone"),
     ]
-    found = Benchmark([*known, *asked]).evaluate("two-stage")
+    found = BenchmarkSuite([*known, *asked]).evaluate("two-stage")
 
     assert 1.0 == found.rank1
     assert {"alone", "mirrored", "onlooker"} == set(found.parts)
@@ -62,7 +62,7 @@ def test_clips_are_as_alike_as_their_most_alike_dancers():
     """A slow reference: every reading of the query with every dancer of a clip, one by one."""
     known = [clip(0, 1, "train", standing(90)), clip(1, 1, "train"), clip(2, 2, "train", dance(9), dance(8))]
     asked = clip(1, 3, "test", change_tempo(dance(7), 1.1))
-    likeness, *_ = Benchmark([*known, asked])._likeness("dtw")
+    likeness, *_ = BenchmarkSuite([*known, asked])._likeness("dtw")
     slow = [
         max(
             float(DynamicTimeWarping([other], lambda _number, own=own: own).scores(0, np.array([0]))[0])
@@ -77,7 +77,7 @@ def test_clips_are_as_alike_as_their_most_alike_dancers():
 
 
 def test_a_dance_that_nobody_else_dances_is_not_asked_for():
-    made = Benchmark([*clips(), clip(7, 3, "test")])
+    made = BenchmarkSuite([*clips(), clip(7, 3, "test")])
 
     assert (4, 1) == (len(made.queries), made.unanswerable)
 
@@ -85,8 +85,8 @@ def test_a_dance_that_nobody_else_dances_is_not_asked_for():
 def test_what_cannot_be_measured_is_refused():
     """No common label; a performer on both sides; a method that is none."""
     with pytest.raises(InputError, match="nothing to ask"):
-        Benchmark([clip(1, 1, "train"), clip(2, 2, "test")])
+        BenchmarkSuite([clip(1, 1, "train"), clip(2, 2, "test")])
     with pytest.raises(InputError, match="in both splits"):
-        Benchmark([clip(1, 1, "train"), clip(1, 1, "test")])
+        BenchmarkSuite([clip(1, 1, "train"), clip(1, 1, "test")])
     with pytest.raises(InputError, match="got 'magic'"):
-        Benchmark(clips()).evaluate("magic")
+        BenchmarkSuite(clips()).evaluate("magic")

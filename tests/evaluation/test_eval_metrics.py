@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dancematch.evaluation.accepts import (
+from dancematch.evaluation.measures.accept_rates import (
     accept_curve,
     accepts_by_limit,
     false_accepts,
@@ -15,15 +15,15 @@ from dancematch.evaluation.accepts import (
     true_accepts,
     true_accepts_at,
 )
-from dancematch.evaluation.bootstrap import bootstrap_interval, mean_interval
-from dancematch.evaluation.metrics import (
+from dancematch.evaluation.measures.bootstrap import bootstrap_interval, mean_interval
+from dancematch.evaluation.measures.ranking import (
     average_precision,
     rank_distribution,
     rank_of,
     rank_scores,
     recall_at,
 )
-from dancematch.evaluation.segments import Fit, seconds_fit, segments_fit, temporal_iou
+from dancematch.evaluation.measures.temporal_overlap import Fit, seconds_fit, segments_fit, temporal_iou
 from dancematch.types import Span
 
 INFINITY = float("inf")

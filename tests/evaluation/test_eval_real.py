@@ -9,14 +9,14 @@ import pytest
 from cli_samples import run_main
 from dance_samples import Puppet, dance, save_small_model, write_dance
 from dancematch.errors import InputError
-from dancematch.evaluation.angle_warping import AngleMethod, lay_onto, read_angles, warp
-from dancematch.evaluation.clip_catalogues import copies_of, draw_catalogue
-from dancematch.evaluation.clip_figures import apply_threshold, judge_answer, measure_parts
-from dancematch.evaluation.clip_index import IndexedClip, read_index
-from dancematch.evaluation.clip_skeletons import default_folder, load_recordings
-from dancematch.evaluation.real_suite import ALL, DISTRACTORS, QueryLine, RealResult, RealSuite
-from dancematch.evaluation.recognisers import Candidate, Recording
-from dancematch.evaluation.search_recogniser import SearchMethod
+from dancematch.evaluation.methods.angle_warping import AngleMethod, lay_onto, read_angles, warp
+from dancematch.evaluation.methods.recogniser import Candidate, Recording
+from dancematch.evaluation.methods.search_recogniser import SearchMethod
+from dancematch.evaluation.real.catalogues import copies_of, draw_catalogue
+from dancematch.evaluation.real.clip_index import IndexedClip, read_index
+from dancematch.evaluation.real.clip_skeletons import default_folder, load_recordings
+from dancematch.evaluation.real.figures import apply_threshold, compare_with_truth, measure_parts
+from dancematch.evaluation.real.suite import ALL, DISTRACTORS, QueryLine, RealResult, RealSuite
 from dancematch.motion import excerpt, mirror
 
 HEADER = "file,kind,group,performer,lag_s,note"
@@ -237,7 +237,7 @@ def test_sizes_beyond_the_clips_are_left_out():
 
 
 def figures(answers: dict[str, list[Candidate]], part: str = "people"):
-    outcomes = [judge_answer(one, answers.get(one.file, []), DANCES, LAGS) for one in CLIPS]
+    outcomes = [compare_with_truth(one, answers.get(one.file, []), DANCES, LAGS) for one in CLIPS]
     return measure_parts(apply_threshold(outcomes))[part]
 
 
@@ -286,7 +286,7 @@ def test_unknown_and_accepted():
 
 
 def test_the_copy_of_an_unknown_dance_is_no_right_answer():
-    outcome = judge_answer(CLIPS[5], [candidate("solo")], DANCES, LAGS)
+    outcome = compare_with_truth(CLIPS[5], [candidate("solo")], DANCES, LAGS)
 
     assert not outcome.right
 

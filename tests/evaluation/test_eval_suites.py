@@ -10,12 +10,14 @@ from click.testing import CliRunner
 from dance_samples import dance, save_small_model, write_dance
 from dancematch.cli.research.evaluate import eval_command
 from dancematch.errors import InputError
-from dancematch.evaluation.aist import Clip, choreography, cross_dancer, dance_of, genre
-from dancematch.evaluation.bootstrap import mean_interval
-from dancematch.evaluation.changes import changed_excerpt, excerpt_span
-from dancematch.evaluation.judge import Judge, Memory, answer, evaluate
-from dancematch.evaluation.open_set import OpenSet, outside_cohort, stretches
-from dancematch.evaluation.scale import (
+from dancematch.evaluation.measures.bootstrap import mean_interval
+from dancematch.evaluation.methods.word_comparison import WordMethod
+from dancematch.evaluation.suites.aist import AistClip, choreography, cross_dancer, dance_of, genre
+from dancematch.evaluation.suites.changed_excerpts import changed_excerpt, excerpt_span
+from dancematch.evaluation.suites.open_set import OpenSetSuite, outside_cohort, stretches
+from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator, answer, evaluate
+from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
+from dancematch.evaluation.suites.scale import (
     DANCES,
     OTHER_DANCER,
     PERFORMANCES,
@@ -24,8 +26,6 @@ from dancematch.evaluation.scale import (
     SAME_TAKE,
     cast,
 )
-from dancematch.evaluation.tasks import Plan, make_task
-from dancematch.evaluation.words import Method
 from dancematch.formats.aist_names import AistName
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import excerpt
@@ -39,9 +39,11 @@ def name(
 
 
 @pytest.fixture(scope="module")
-def clips() -> list[Clip]:
+def clips() -> list[AistClip]:
     """Four dances by three dancers."""
-    return [Clip(name(dancer, number), dance(number, dancer)) for number in range(4) for dancer in range(3)]
+    return [
+        AistClip(name(dancer, number), dance(number, dancer)) for number in range(4) for dancer in range(3)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +166,7 @@ def test_few_dances_are_all_there_are(clips):
 
 def test_scale_is_measured_by_kind_of_query(clips, own_model):
     """The parts add up to the whole."""
-    result = evaluate(make_task("scale", clips).sample(20), Method(own_model))
+    result = evaluate(make_task("scale", clips).sample(20), WordMethod(own_model))
 
     assert 20 == result.queries == sum(part["queries"] for part in result.parts.values())
     assert {SAME_DANCER, OTHER_DANCER} >= set(result.parts)
@@ -174,8 +176,8 @@ def test_scale_is_measured_by_kind_of_query(clips, own_model):
 
 def test_scale_with_single_takes_says_so(own_model):
     """Advanced dances are danced once: each query is a changed reference, and counted as such."""
-    alone = [Clip(name(1, number, kind="FM"), dance(number)) for number in range(3)]
-    result = evaluate(make_task("scale", alone).sample(6), Method(own_model))
+    alone = [AistClip(name(1, number, kind="FM"), dance(number)) for number in range(3)]
+    result = evaluate(make_task("scale", alone).sample(6), WordMethod(own_model))
 
     assert [SAME_TAKE] == list(result.parts)
     assert 1.0 == result.rank1
@@ -183,9 +185,9 @@ def test_scale_with_single_takes_says_so(own_model):
 
 def test_a_result_says_all_that_is_known_of_a_ranking(clips, own_model):
     """The figures agree with each other and with the answers one by one."""
-    task, judge = make_task("aist-choreography", clips), Judge(Memory())
-    result = judge.evaluate(task, Method(own_model))
-    comparison = judge.contend(task, Method(own_model)).comparison
+    task, judge = make_task("aist-choreography", clips), Evaluator(EvaluationCache())
+    result = judge.evaluate(task, WordMethod(own_model))
+    comparison = judge.contend(task, WordMethod(own_model)).comparison
     answers = [answer(comparison, task, number) for number in range(len(task.questions))]
     ranks = [one.rank for one in answers]
 
@@ -203,9 +205,9 @@ def test_a_result_says_all_that_is_known_of_a_ranking(clips, own_model):
 
 def test_what_suites_share_is_made_once(clips, own_model, monkeypatch):
     """Words and comparisons of the same clips serve every suite and search; the figures do not change."""
-    judge, made = Judge(Memory()), []
+    judge, made = Evaluator(EvaluationCache()), []
     tasks = [make_task(suite, clips) for suite in ("aist-choreography", "aist-cross-dancer")]
-    methods = [Method(own_model), Method(own_model, settings=DEFAULT), "dtw"]
+    methods = [WordMethod(own_model), WordMethod(own_model, settings=DEFAULT), "dtw"]
     from dancematch.model.kmeans import KMeansTokeniser
 
     plain = KMeansTokeniser.fingerprint
@@ -223,8 +225,8 @@ def test_what_suites_share_is_made_once(clips, own_model, monkeypatch):
 
 
 def test_several_hands_find_the_same(clips, own_model):
-    task, method = make_task("aist-choreography", clips), Method(own_model, settings=DEFAULT)
-    one, two = (Judge(Memory(), jobs=jobs).evaluate(task, method) for jobs in (1, 2))
+    task, method = make_task("aist-choreography", clips), WordMethod(own_model, settings=DEFAULT)
+    one, two = (Evaluator(EvaluationCache(), jobs=jobs).evaluate(task, method) for jobs in (1, 2))
 
     assert one.rank_distribution == two.rank_distribution
     assert one.mean_average_precision == two.mean_average_precision
@@ -232,9 +234,9 @@ def test_several_hands_find_the_same(clips, own_model):
 
 def test_an_excerpts_place_is_measured(clips, own_model):
     """By order; histograms alone know of none. Unchanged excerpts are placed all but exactly."""
-    task = make_task("excerpt", clips, plan=Plan(seconds=4, strength=0))
-    ordered = evaluate(task, Method(own_model, settings=DEFAULT))
-    plain = evaluate(task, Method(own_model))
+    task = make_task("excerpt", clips, plan=TaskOptions(seconds=4, strength=0))
+    ordered = evaluate(task, WordMethod(own_model, settings=DEFAULT))
+    plain = evaluate(task, WordMethod(own_model))
 
     assert plain.temporal_iou is None
     assert ordered.temporal_iou > 0.8
@@ -257,7 +259,7 @@ def test_an_excerpt_is_cut_where_it_is_said_to_be(clips):
 
 def test_more_change_is_harder(clips, own_model):
     weak, strong = (
-        evaluate(make_task("excerpt", clips, plan=Plan(strength=strength)), Method(own_model))
+        evaluate(make_task("excerpt", clips, plan=TaskOptions(strength=strength)), WordMethod(own_model))
         for strength in (0, 6)
     )
 
@@ -271,8 +273,10 @@ def silent(things, *_):
 def test_friends_are_let_in_and_strangers_not(clips, own_model):
     """Another origin, other dances: the known are named and sure; the figures are those of the answers."""
     strangers = [dance(number, 9) for number in range(50, 54)]
-    asked = OpenSet(clips, strangers, queries=8)
-    results = {r.query: r for r in asked.evaluate(Method(own_model, settings=DEFAULT), Memory(), silent)}
+    asked = OpenSetSuite(clips, strangers, queries=8)
+    results = {
+        r.query: r for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+    }
     friends = results["excerpt"]
 
     assert {"excerpt", "another dancer", "another dancer, 3 s", "several takes"} == set(results)
@@ -300,7 +304,9 @@ def test_an_unknown_dance_in_the_background_is_not_asked(own_model):
 
 
 def test_without_strangers_the_missing_dance_is_the_stranger(clips, own_model):
-    results = list(OpenSet(clips, []).evaluate(Method(own_model, settings=DEFAULT), Memory(), silent))
+    results = list(
+        OpenSetSuite(clips, []).evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+    )
 
     kinds = ["another dancer", "another dancer, 3 s", "several takes"]
 
@@ -309,8 +315,10 @@ def test_without_strangers_the_missing_dance_is_the_stranger(clips, own_model):
 
 def test_views_are_strangers_friends_too(clips, own_model, tmp_path):
     write_dance(tmp_path / "view_gBR_sBM_cAll_d01_mBR0_ch02.npz", 2, 1)
-    asked = OpenSet(clips, [dance(50)], views=tmp_path, queries=2)
-    results = {r.query: r for r in asked.evaluate(Method(own_model, settings=DEFAULT), Memory(), silent)}
+    asked = OpenSetSuite(clips, [dance(50)], views=tmp_path, queries=2)
+    results = {
+        r.query: r for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+    }
 
     assert (1, 1.0) == (results["video"].queries, results["video"].rank1)
 
@@ -321,7 +329,7 @@ def test_views_are_no_more_than_was_asked_for(clips, tmp_path):
         write_dance(tmp_path / f"view_gBR_sBM_cAll_d01_mBR0_ch{number:02}.npz", number, 1)
     dances = [dance_of(clip.name) for clip in clips]
     drawn = [
-        [one for one, _ in OpenSet(clips, [], views=tmp_path, queries=2)._seen(dances)] for _ in range(2)
+        [one for one, _ in OpenSetSuite(clips, [], views=tmp_path, queries=2)._seen(dances)] for _ in range(2)
     ]
 
     assert 2 == len(set(drawn[0]))
@@ -332,16 +340,16 @@ def test_an_excerpt_longer_than_every_clip_is_refused(clips):
     """As long as the longest clip is possible; a moment more is said to be in no clip."""
     longest = max(clip.motion.seconds for clip in clips)
 
-    assert len(clips) == len(make_task("excerpt", clips, plan=Plan(seconds=longest)).questions)
+    assert len(clips) == len(make_task("excerpt", clips, plan=TaskOptions(seconds=longest)).questions)
     with pytest.raises(InputError, match=r"no clip lasts 200 s, the longest [\d.]+ s: ask for shorter"):
-        make_task("excerpt", clips, plan=Plan(seconds=200))
+        make_task("excerpt", clips, plan=TaskOptions(seconds=200))
 
 
 @pytest.mark.parametrize(("genres", "warned"), [(("BR",), 1), (("BR", "PO"), 0)])
 def test_figures_that_say_nothing_are_called_so(own_model, monkeypatch, genres, warned):
     """Among clips of one genre each is of the right genre: said once, whatever the number of methods."""
-    some = [Clip(name(1, n, genre=g), dance(n)) for n, g in enumerate(genres * 2)]
-    monkeypatch.setattr("dancematch.evaluation.aist.load_clips", lambda _: some)
+    some = [AistClip(name(1, n, genre=g), dance(n)) for n, g in enumerate(genres * 2)]
+    monkeypatch.setattr("dancematch.evaluation.suites.aist.load_clips", lambda _: some)
     line = ["aist-genre", "--data", "any", "--model", str(own_model), "--method", "dtw"]
     result = CliRunner().invoke(eval_command, line)
 
@@ -359,13 +367,13 @@ def test_data_that_are_not_there_are_called_so(suite, own_model, tmp_path):
 
 def test_one_stage_is_not_sure_of_anything(clips):
     with pytest.raises(InputError, match="kmeans has one, say two-stage"):
-        next(OpenSet(clips, []).evaluate("kmeans", Memory(), silent))
+        next(OpenSetSuite(clips, []).evaluate("kmeans", EvaluationCache(), silent))
 
 
 @pytest.fixture
 def ask(clips, own_model, monkeypatch):
     """The command on these clips: its result lines, or its complaint."""
-    monkeypatch.setattr("dancematch.evaluation.aist.load_clips", lambda _: clips)
+    monkeypatch.setattr("dancematch.evaluation.suites.aist.load_clips", lambda _: clips)
 
     def run(*arguments: object) -> list[dict] | str:
         told = [*map(str, arguments), "--data", "any", "--model", str(own_model), "--json"]

@@ -14,19 +14,24 @@ from hypothesis.extra import numpy as arrays
 from dance_samples import dance, save_small_model, shipped, small_model, write_dance
 from dancematch.cli.research.evaluate import eval_command
 from dancematch.errors import DanceMatchError, InputError
-from dancematch.evaluation.aist import Clip
-from dancematch.evaluation.changes import EXCERPT_SECONDS, changed_excerpt
-from dancematch.evaluation.continuous import (
+from dancematch.evaluation.measures.word_quality import (
+    decoding_error,
+    edit_similarity,
+    measure_words,
+    perplexity,
+)
+from dancematch.evaluation.methods.feature_comparison import (
     DynamicTimeWarping,
     LateInteraction,
     squared_distances,
     usual_square,
     warping_costs,
 )
-from dancematch.evaluation.judge import evaluate
-from dancematch.evaluation.tasks import Plan, make_task
-from dancematch.evaluation.vocabulary import decoding_error, edit_similarity, judge_words, perplexity
-from dancematch.evaluation.words import SEARCHES, Method, WordComparison, ask
+from dancematch.evaluation.methods.word_comparison import SEARCHES, WordComparison, WordMethod, ask
+from dancematch.evaluation.suites.aist import AistClip
+from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS, changed_excerpt
+from dancematch.evaluation.suites.retrieval import evaluate
+from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
 from dancematch.formats.aist_names import AistName
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import LAYOUTS, PARTS7
@@ -43,10 +48,10 @@ def name(dancer: int = 1, number: int = 1, *, genre: str = "BR", kind: str = "BM
 
 
 @pytest.fixture(scope="module")
-def clips() -> list[Clip]:
+def clips() -> list[AistClip]:
     """Three dances by two dancers, twelve seconds or more each: long enough to be entered in windows."""
     return [
-        Clip(name(dancer, number), dance(number, dancer, 4)) for number in range(3) for dancer in range(2)
+        AistClip(name(dancer, number), dance(number, dancer, 4)) for number in range(3) for dancer in range(2)
     ]
 
 
@@ -163,13 +168,13 @@ def test_phases_count_the_words_of_every_beginning():
     phases = small_model().phases(motion, 2)
     expected = sum(word_counts(phase).astype(int) for phase in phases)
 
-    assert expected.tolist() == ask(small_model(), motion, Method("", phases=2)).counts.tolist()
+    assert expected.tolist() == ask(small_model(), motion, WordMethod("", phases=2)).counts.tolist()
 
 
 def test_soft_words_share_out_each_patch():
     """All that is seen counts once in all, and mostly as the word that it is."""
     motion = dance(1)
-    hard, soft = (ask(small_model(), motion, Method("", soft=soft)) for soft in (False, True))
+    hard, soft = (ask(small_model(), motion, WordMethod("", soft=soft)) for soft in (False, True))
     words, weights = small_model().soft_words(motion)
     expected = np.zeros_like(soft.counts)
     for step, channel, rank in np.ndindex(*words.shape):
@@ -184,7 +189,7 @@ def test_soft_words_share_out_each_patch():
 def test_soft_phases_add_up():
     """A first phase alone counts less than two, and two as much as their patches."""
     motion = dance(1)
-    both = ask(small_model(), motion, Method("", phases=2, soft=True)).counts
+    both = ask(small_model(), motion, WordMethod("", phases=2, soft=True)).counts
     patches = sum(len(phase) for phase in small_model().phases(motion, 2))
 
     np.testing.assert_allclose(np.full(len(both), patches), both.sum(axis=1), rtol=1e-4)
@@ -201,9 +206,9 @@ def test_a_query_may_count_in_parts():
 
 def test_methods_are_named_by_what_they_do(clips):
     task = make_task("aist-cross-dancer", clips).sample(2)
-    plain = evaluate(task, Method("floor"))
-    every = evaluate(task, Method("floor", "cosine", settings=SEARCHES["two-stage"], phases=2, soft=True))
-    whole = evaluate(task, Method("floor-whole"))
+    plain = evaluate(task, WordMethod("floor"))
+    every = evaluate(task, WordMethod("floor", "cosine", settings=SEARCHES["two-stage"], phases=2, soft=True))
+    whole = evaluate(task, WordMethod("floor-whole"))
 
     assert ("kmeans", "kmeans-cosine-two-stage-phases2-soft") == (plain.method, every.method)
     assert "kmeans-whole" == whole.method
@@ -212,7 +217,7 @@ def test_methods_are_named_by_what_they_do(clips):
 
 def test_a_model_of_ones_own_is_evaluated(tmp_path, clips):
     model = save_small_model(tmp_path / "own")
-    result = evaluate(make_task("aist-cross-dancer", clips), Method(tmp_path / "own"))
+    result = evaluate(make_task("aist-cross-dancer", clips), WordMethod(tmp_path / "own"))
 
     assert (model.model_id, 6) == (result.model_id, result.queries)
 
@@ -220,9 +225,9 @@ def test_a_model_of_ones_own_is_evaluated(tmp_path, clips):
 def test_known_genres_are_not_unseen(clips, monkeypatch):
     """What a model says it was trained on is believed."""
     taught = fit_kmeans([dance(1)], vocabulary=8, trained_on={"aist_genres": ["BR"]})
-    monkeypatch.setattr("dancematch.evaluation.judge.load_model", lambda _: taught)
+    monkeypatch.setattr("dancematch.evaluation.suites.retrieval.load_model", lambda _: taught)
 
-    assert [] == evaluate(make_task("aist-cross-dancer", clips), Method("any")).unseen
+    assert [] == evaluate(make_task("aist-cross-dancer", clips), WordMethod("any")).unseen
 
 
 def test_a_sample_is_seeded_and_in_order(clips):
@@ -252,7 +257,7 @@ def test_an_excerpt_is_short_changed_and_seeded(clips):
 
 def test_excerpts_are_asked_among_all_clips(clips):
     """One right clip; the other dancer's take is the same dance, an advanced clip is nobody's take."""
-    advanced = [Clip(name(d, 1, kind="FM"), clips[0].motion) for d in (1, 2)]
+    advanced = [AistClip(name(d, 1, kind="FM"), clips[0].motion) for d in (1, 2)]
     task = make_task("excerpt", [*clips, *advanced])
     candidates, right, _ = task.questions[0]
 
@@ -273,7 +278,7 @@ def test_excerpts_are_found(clips, method):
 def test_windows_help_to_find_an_excerpt(clips):
     """A clip's best window is often more like five seconds of it than the whole is, and never less."""
     task = make_task("excerpt", clips)
-    motions, method = [clip.motion for clip in clips], Method("floor", "cosine")  # without rarity
+    motions, method = [clip.motion for clip in clips], WordMethod("floor", "cosine")  # without rarity
     every = np.arange(len(clips))
     plain, windowed = (
         WordComparison(shipped(), motions, method, motion_of=task.motion_of, windowed=windowed)
@@ -289,7 +294,10 @@ def test_windows_help_to_find_an_excerpt(clips):
 def test_a_query_is_asked_with_its_bones(clips, phases):
     """As a search reads it: without bones there is no synchrony."""
     motion = clips[0].motion
-    expected, asked = shipped().fingerprint(motion), ask(shipped(), motion, Method("network", phases=phases))
+    expected, asked = (
+        shipped().fingerprint(motion),
+        ask(shipped(), motion, WordMethod("network", phases=phases)),
+    )
 
     np.testing.assert_array_equal(expected.bones, asked.fingerprint.bones)
     np.testing.assert_array_equal(expected.words, asked.fingerprint.words)
@@ -301,7 +309,7 @@ def test_by_likelihood_a_suite_ranks_as_a_search_does(clips, monkeypatch):
     motions, every = [clip.motion for clip in clips], np.arange(len(clips))
     two_seconds = [excerpt(motion, 1.0, 2.8) for motion in motions]
     for search in ("likelihood", "two-stage"):
-        method = Method("network", settings=SEARCHES[search])
+        method = WordMethod("network", settings=SEARCHES[search])
         compared = WordComparison(
             shipped(), motions, method, motion_of=two_seconds.__getitem__, windowed=True
         )
@@ -316,13 +324,13 @@ def test_views_are_asked_for_their_source(tmp_path, clips):
     write_dance(tmp_path / "view_gBR_sBM_cAll_d01_mBR0_ch02.npz", 2, 1, 4)
     write_dance(tmp_path / "view_gPO_sBM_cAll_d01_mPO0_ch02.npz", 1)
     write_dance(tmp_path / "view_party.npz", 1)
-    task = make_task("video", clips, plan=Plan(views=tmp_path))
+    task = make_task("video", clips, plan=TaskOptions(views=tmp_path))
     result = evaluate(task, "kmeans")
 
     assert (1, 1.0, 1.0) == (result.queries, result.rank1, result.rank1_dance)
     assert [5] == np.flatnonzero(task.questions[0][1]).tolist()
     with pytest.raises(InputError, match=r"no view_<sequence>\.npz of a known clip of BR"):
-        make_task("video", clips, plan=Plan(views=tmp_path / "elsewhere"))
+        make_task("video", clips, plan=TaskOptions(views=tmp_path / "elsewhere"))
 
 
 def test_perplexity_counts_equal_words():
@@ -334,8 +342,8 @@ def test_perplexity_counts_equal_words():
 def test_words_are_judged_on_what_they_say():
     """Used at most wholly; changes leave something; the decoded motion is near, but not the same."""
     motions = [dance(number) for number in range(3)]
-    found = judge_words(small_model(), motions)
-    again = judge_words(small_model(), motions)
+    found = measure_words(small_model(), motions)
+    again = measure_words(small_model(), motions)
 
     assert found == again
     assert set(small_model().channels) == set(found.usage) == set(found.perplexity)
@@ -360,8 +368,8 @@ def test_more_words_keep_more_of_the_motion():
 @pytest.fixture
 def ask_eval(clips, monkeypatch):
     """The command on these clips, with a second genre to fit on: its result lines, or its complaint."""
-    others = [Clip(name(d, n, genre="PO"), dance(10 + n, d, 4)) for n in range(5) for d in range(2)]
-    monkeypatch.setattr("dancematch.evaluation.aist.load_clips", lambda _: [*clips, *others])
+    others = [AistClip(name(d, n, genre="PO"), dance(10 + n, d, 4)) for n in range(5) for d in range(2)]
+    monkeypatch.setattr("dancematch.evaluation.suites.aist.load_clips", lambda _: [*clips, *others])
 
     def run(*arguments: object) -> list[dict] | str:
         told = ["aist-cross-dancer", "--data", "any", "--query-genres", "BR", "--json", *map(str, arguments)]
@@ -395,7 +403,7 @@ def test_what_cannot_be_asked_is_said_before_the_clips_are_read(monkeypatch):
     def unread(_: object) -> None:
         pytest.fail("the clips were read")
 
-    monkeypatch.setattr("dancematch.evaluation.aist.load_clips", unread)
+    monkeypatch.setattr("dancematch.evaluation.suites.aist.load_clips", unread)
     told = ["excerpt", "--data", "any"]
     for arguments, complaint in [
         (["--model", "no-such-model"], "neither a shipped model"),
@@ -420,8 +428,9 @@ def test_another_layout_is_told_by_name(clips, monkeypatch):
     other = next(layout for layout in LAYOUTS if layout not in (shipped().layout, "whole"))
     model = fit_kmeans([dance(1)], layout=other, vocabulary=8)
     monkeypatch.setattr(
-        "dancematch.evaluation.judge.load_model", lambda name: shipped() if name == "floor" else model
+        "dancematch.evaluation.suites.retrieval.load_model",
+        lambda name: shipped() if name == "floor" else model,
     )
-    result = evaluate(make_task("aist-cross-dancer", clips), Method("other"))
+    result = evaluate(make_task("aist-cross-dancer", clips), WordMethod("other"))
 
     assert f"kmeans-{other}" == result.method

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lir.data.models import LLRData
 
-from dancematch.evaluation.likelihood import cllr, cllr_min, equal_error_rate
+from dancematch.evaluation.measures.likelihood_ratios import cllr, cllr_min, equal_error_rate
 
 RATIOS = st.lists(st.integers(-60, 60).map(lambda tenth: tenth / 10), min_size=1, max_size=30)
 

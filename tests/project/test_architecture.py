@@ -43,7 +43,7 @@ HOMES = {
     "ai_edge_litert": ("pose/",),
     "click": ("cli/",),
     "tqdm": ("cli/",),
-    "numba": ("search/", "evaluation/angle_warping.py"),
+    "numba": ("search/", "evaluation/methods/angle_warping.py"),
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),

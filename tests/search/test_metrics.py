@@ -9,19 +9,19 @@ from test_histogram import slow_cosines
 
 from dance_samples import dance
 from dancematch.errors import InputError
-from dancematch.evaluation.aist import (
+from dancematch.evaluation.measures.ranking import score_ranks
+from dancematch.evaluation.methods.word_comparison import METHODS
+from dancematch.evaluation.suites.aist import (
     GENRE_CLIPS,
     GENRE_DRAWS,
-    Clip,
+    AistClip,
     chance_rank1,
     cross_dancer,
     genre,
     load_clips,
 )
-from dancematch.evaluation.judge import evaluate
-from dancematch.evaluation.metrics import score_ranks
-from dancematch.evaluation.tasks import make_task
-from dancematch.evaluation.words import METHODS
+from dancematch.evaluation.suites.retrieval import evaluate
+from dancematch.evaluation.suites.retrieval_tasks import make_task
 from dancematch.formats.aist_names import AistName, parse_name, sequences
 from dancematch.model.tokeniser import load_model
 from dancematch.search.stage1.histogram import word_counts
@@ -140,18 +140,18 @@ def test_chance_is_the_share_of_right_answers():
 
 
 @pytest.fixture(scope="module")
-def clips() -> list[Clip]:
+def clips() -> list[AistClip]:
     """Three dances by three dancers, and one that is called by the wrong name: not every answer is right."""
     made = []
     for number in range(3):
         for dancer in range(3):
             shown = 2 if (number, dancer) == (1, 2) else number
             label = name(dancer=f"{dancer:02}", dance=f"{number:02}")
-            made.append(Clip(label, dance(shown, dancer)))
+            made.append(AistClip(label, dance(shown, dancer)))
     return made
 
 
-def slow_ranks(clips: list[Clip], weighting: str) -> list[int]:
+def slow_ranks(clips: list[AistClip], weighting: str) -> list[int]:
     """Every two clips compared as the equations are written, answers sorted, the first right one sought."""
     counts = np.stack([word_counts(load_model("floor").fingerprint(clip.motion)) for clip in clips])
     found = []
@@ -182,7 +182,7 @@ def test_a_slow_evaluation_agrees(clips, method):
 def test_a_refitted_model_has_not_seen_the_queries(clips):
     """It is fitted on the other genres only, and the result says so."""
     seen = []
-    two = [*clips, *(Clip(name(genre="PO", dancer=f"{d:02}"), dance(7, d)) for d in range(2))]
+    two = [*clips, *(AistClip(name(genre="PO", dancer=f"{d:02}"), dance(7, d)) for d in range(2))]
 
     def refit(motions, like):
         seen.extend(motions)

@@ -1,1 +1,1 @@
-"""How well dances are found: metrics and protocols."""
+"""How well dances are found: suites of queries, methods that answer them, measures of the answers."""

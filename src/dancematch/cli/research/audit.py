@@ -16,10 +16,10 @@ from dancematch.cli.output import (
     say,
     share_bar,
 )
-from dancematch.evaluation.audit import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
+from dancematch.evaluation.audit.run import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
 
 if TYPE_CHECKING:
-    from dancematch.evaluation.audit import Audit, Suggestion
+    from dancematch.evaluation.audit.run import Audit, LimitSuggestion
 
 _ALIKE = 3  # pairs of dances that are named
 
@@ -69,8 +69,8 @@ def audit_command(
       dancematch audit dances.db --changes excerpt,phone --seconds 3 --plot audit.png
       dancematch audit dances.db --false-accepts 0.05 --json | tail -n 1
     """
-    from dancematch.evaluation.audit import audit
-    from dancematch.evaluation.audit_picture import draw_audit
+    from dancematch.evaluation.audit.picture import draw_audit
+    from dancematch.evaluation.audit.run import audit
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.report.pictures import require_drawable
 
@@ -104,7 +104,7 @@ def audit_command(
         say(f"{plot}: the same as a picture")
 
 
-def _emit(made: "Audit", suggestion: "Suggestion", limit: float, seed: int) -> None:
+def _emit(made: "Audit", suggestion: "LimitSuggestion", limit: float, seed: int) -> None:
     for survival in made.survivals(limit):
         emit_json({**asdict(survival), "max_evalue": limit})
     accepted, interval = made.false_accepts(limit) or (None, None)
@@ -118,7 +118,7 @@ def _emit(made: "Audit", suggestion: "Suggestion", limit: float, seed: int) -> N
     )  # fmt: skip
 
 
-def _print(made: "Audit", suggestion: "Suggestion", limit: float) -> None:
+def _print(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> None:
     from dancematch.pipeline.wording import accident_sentence
 
     click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; a match has E <= {limit:g}")
@@ -160,7 +160,7 @@ def _unknown_line(made: "Audit", limit: float) -> str:
     )
 
 
-def _suggestion_line(made: "Audit", suggestion: "Suggestion", limit: float) -> str:
+def _suggestion_line(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> str:
     wanted = f"{suggestion.wanted:.3g}"
     if suggestion.evalue is None and made.left_out >= suggestion.dances_needed:
         return (

@@ -17,9 +17,9 @@ from dancematch.cli.research.evaluate_release import evaluate_release
 from dancematch.cli.research.evaluate_tables import emit_tables
 
 if TYPE_CHECKING:
-    from dancematch.evaluation.judge import Refit
-    from dancematch.evaluation.tasks import Plan
-    from dancematch.evaluation.words import Method
+    from dancematch.evaluation.methods.word_comparison import WordMethod
+    from dancematch.evaluation.suites.retrieval import Refit
+    from dancematch.evaluation.suites.retrieval_tasks import TaskOptions
     from dancematch.model.patches import PatchTokeniser
     from dancematch.types import Motion
 
@@ -243,36 +243,38 @@ def _refuse_contradictions(
 
 def _results(
     data: Path,
-    chosen: "dict[str, list[tuple[str | Method, bool]]]",
+    chosen: "dict[str, list[tuple[str | WordMethod, bool]]]",
     asking: Asking,
     refit: "Refit | None",
     jobs: int,
 ) -> Iterator[Any]:
     """What each suite's methods reach on AIST++, one after the other."""
-    from dancematch.evaluation.aist import load_clips
-    from dancematch.evaluation.judge import Judge, Memory
-    from dancematch.evaluation.open_set import QUERIES, OpenSet
-    from dancematch.evaluation.tasks import Plan, make_task
+    from dancematch.evaluation.suites.aist import load_clips
+    from dancematch.evaluation.suites.open_set import QUERIES, OpenSetSuite
+    from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator
+    from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
 
     say(f"reading {data}")
-    clips, memory = load_clips(data), Memory()
+    clips, memory = load_clips(data), EvaluationCache()
     for suite, methods in chosen.items():
         if suite == "open-set":
             strange, most = _strange(asking.strangers), asking.max_queries or QUERIES
-            known_or_not = OpenSet(clips, strange, asking.views, asking.genres, most, asking.seed)
+            known_or_not = OpenSetSuite(clips, strange, asking.views, asking.genres, most, asking.seed)
             for method, _ in methods:
                 yield from known_or_not.evaluate(method, memory, counted)
             continue
-        plan = Plan(asking.leave_out, views=asking.views)
+        plan = TaskOptions(asking.leave_out, views=asking.views)
         for one in _plans(suite, plan, asking.seconds, asking.strength):
             task = make_task(suite, clips, query_genres=asking.genres, seed=asking.seed, plan=one)
             task = task if asking.max_queries is None else task.sample(asking.max_queries)
             for method, fitted_here in methods:
-                judge = Judge(memory, refit if fitted_here else None, counted, jobs)
+                judge = Evaluator(memory, refit if fitted_here else None, counted, jobs)
                 yield judge.evaluate(task, method)
 
 
-def _plans(suite: str, plan: "Plan", seconds: Sequence[float], strength: Sequence[float]) -> "list[Plan]":
+def _plans(
+    suite: str, plan: "TaskOptions", seconds: Sequence[float], strength: Sequence[float]
+) -> "list[TaskOptions]":
     """The ways to ask a suite: every length of an excerpt with every strength of change."""
     if suite != "excerpt":
         return [plan]
@@ -324,10 +326,10 @@ def _strange(folder: Path | None) -> "list[Motion]":
     return [*given, *made_up]
 
 
-def _methods(suite: str, words: Words) -> "list[tuple[str | Method, bool]]":
+def _methods(suite: str, words: Words) -> "list[tuple[str | WordMethod, bool]]":
     """Models and named methods, each with what the options ask of its words and whether it may be fitted."""
-    from dancematch.evaluation.continuous import REFERENCES
-    from dancematch.evaluation.words import METHODS, Method
+    from dancematch.evaluation.methods.feature_comparison import REFERENCES
+    from dancematch.evaluation.methods.word_comparison import METHODS, WordMethod
 
     for method in words.methods:
         if method not in METHODS and method not in REFERENCES:
@@ -343,8 +345,8 @@ def _methods(suite: str, words: Words) -> "list[tuple[str | Method, bool]]":
             f"--search, --phases and --soft are for --model and kmeans; {fixed[0]} is always the same"
         )
     usual = ("two-stage",) if suite == "open-set" else ("histogram",)
-    asked: list[tuple[str | Method, bool]] = [
-        (_as_asked(Method(model), search, words), False)
+    asked: list[tuple[str | WordMethod, bool]] = [
+        (_as_asked(WordMethod(model), search, words), False)
         for model in words.models
         for search in words.searches or usual
     ]
@@ -360,15 +362,15 @@ def _methods(suite: str, words: Words) -> "list[tuple[str | Method, bool]]":
     return list(dict.fromkeys(asked))
 
 
-def _as_asked(method: "Method", search: str, words: Words) -> "Method":
-    from dancematch.evaluation.words import SEARCHES
+def _as_asked(method: "WordMethod", search: str, words: Words) -> "WordMethod":
+    from dancematch.evaluation.methods.word_comparison import SEARCHES
 
     settings = SEARCHES[search] or method.settings
     weighting = settings.weighting if settings else method.weighting
     return replace(method, settings=settings, weighting=weighting, phases=words.phases, soft=words.soft)
 
 
-def _check_words(methods: "Sequence[str | Method]") -> None:
+def _check_words(methods: "Sequence[str | WordMethod]") -> None:
     """Say before the clips are read that a model is missing or its patches are too short."""
     from dancematch.model.tokeniser import load_model
 

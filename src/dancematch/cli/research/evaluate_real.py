@@ -9,16 +9,16 @@ import click
 from dancematch.cli.output import counted, emit_table, say, share_bar
 
 if TYPE_CHECKING:
-    from dancematch.evaluation.clip_figures import PartFigures
-    from dancematch.evaluation.real_suite import QueryLine, RealResult
-    from dancematch.evaluation.recognisers import Method
+    from dancematch.evaluation.methods.recogniser import RecognitionMethod
+    from dancematch.evaluation.real.figures import PartFigures
+    from dancematch.evaluation.real.suite import QueryLine, RealResult
 
 METHODS = ("words", "synchrony", "both", "dtw-angles")
 
 
 def evaluate_real(
     folder: Path,
-    methods: "Sequence[Method]",
+    methods: "Sequence[RecognitionMethod]",
     *,
     distractors: Path | None,
     skeletons: Path | None,
@@ -26,9 +26,9 @@ def evaluate_real(
     jobs: int,
 ) -> "Iterator[QueryLine | RealResult]":
     """What each method reaches on a folder's clips; they are estimated once and kept."""
-    from dancematch.evaluation.clip_index import read_index
-    from dancematch.evaluation.clip_skeletons import load_distractors, load_recordings
-    from dancematch.evaluation.real_suite import RealSuite
+    from dancematch.evaluation.real.clip_index import read_index
+    from dancematch.evaluation.real.clip_skeletons import load_distractors, load_recordings
+    from dancematch.evaluation.real.suite import RealSuite
 
     clips = read_index(folder)
     say(f"reading {folder}: {len(clips)} clips")
@@ -43,17 +43,17 @@ def evaluate_real(
         yield from suite.evaluate(method, counted)
 
 
-def choose_methods(names: Sequence[str], models: Sequence[str]) -> "list[Method]":
+def choose_methods(names: Sequence[str], models: Sequence[str]) -> "list[RecognitionMethod]":
     """The methods by their names, all if none is named; those with words once per model if any is named."""
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise click.UsageError(f"the suite real has no method {unknown[0]!r}; it has {', '.join(METHODS)}")
     if models and set(names) == {"dtw-angles"}:
         raise click.UsageError("--model is for words, synchrony and both; dtw-angles has none")
-    from dancematch.evaluation.angle_warping import AngleMethod
-    from dancematch.evaluation.search_recogniser import SearchMethod
+    from dancematch.evaluation.methods.angle_warping import AngleMethod
+    from dancematch.evaluation.methods.search_recogniser import SearchMethod
 
-    made: Mapping[str, Callable[[], list[Method]]] = {
+    made: Mapping[str, Callable[[], list[RecognitionMethod]]] = {
         "words": lambda: [SearchMethod("words", model) for model in models or (None,)],
         "synchrony": lambda: [SearchMethod("synchrony", model) for model in models or (None,)],
         "both": lambda: [SearchMethod("both", model) for model in models or (None,)],
@@ -64,7 +64,7 @@ def choose_methods(names: Sequence[str], models: Sequence[str]) -> "list[Method]
 
 def emit_real_tables(results: "Sequence[QueryLine | RealResult]") -> None:
     """The figures of known dances, people and game characters apart, and of unknown ones."""
-    from dancematch.evaluation.real_suite import RealResult
+    from dancematch.evaluation.real.suite import RealResult
 
     summaries = [one for one in results if isinstance(one, RealResult)]
     headings = ["query", "catalogue", "method", "rank 1", "right and accepted", "wrong and accepted"]

@@ -9,12 +9,12 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.benchmark.release import Release
-    from dancematch.evaluation.benchmark import Benchmark
-    from dancematch.evaluation.judge import Result
-    from dancematch.evaluation.words import Method
+    from dancematch.evaluation.methods.word_comparison import WordMethod
+    from dancematch.evaluation.suites.benchmark import BenchmarkSuite
+    from dancematch.evaluation.suites.retrieval import RetrievalResult
 
 
-def evaluate_release(folder: Path, methods: "Sequence[str | Method]") -> "Iterator[Result]":
+def evaluate_release(folder: Path, methods: "Sequence[str | WordMethod]") -> "Iterator[RetrievalResult]":
     """What each method reaches on a release; every file is checked against its checksum first."""
     from dancematch.benchmark.release import read_release
 
@@ -28,11 +28,11 @@ def evaluate_release(folder: Path, methods: "Sequence[str | Method]") -> "Iterat
         yield asked.evaluate(method, track=counted)
 
 
-def _questions(release: "Release") -> "Benchmark":
+def _questions(release: "Release") -> "BenchmarkSuite":
     """The clips of a release as questions; rendered ones are told apart by who else is in the frame."""
-    from dancematch.evaluation.benchmark import Benchmark, LabelledClip
+    from dancematch.evaluation.suites.benchmark import BenchmarkSuite, LabelledClip
 
-    return Benchmark(
+    return BenchmarkSuite(
         [
             LabelledClip(
                 entry.label_id, entry.performer, entry.split, tuple(release.motions(entry)),

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dancematch.errors import InputError
-from dancematch.evaluation.aist import chance_rank1
-from dancematch.evaluation.bootstrap import mean_interval
-from dancematch.evaluation.continuous import REFERENCES, Comparison
-from dancematch.evaluation.metrics import (
+from dancematch.evaluation.measures.bootstrap import mean_interval
+from dancematch.evaluation.measures.ranking import (
     RANK_SCORES,
     Numbers,
     average_precision,
@@ -21,9 +19,17 @@ from dancematch.evaluation.metrics import (
     rank_scores,
     recall_at,
 )
-from dancematch.evaluation.segments import ENOUGH, temporal_iou
-from dancematch.evaluation.tasks import About, Task
-from dancematch.evaluation.words import METHODS, Asked, Method, Remembered, WordComparison
+from dancematch.evaluation.measures.temporal_overlap import ENOUGH, temporal_iou
+from dancematch.evaluation.methods.feature_comparison import REFERENCES, ClipComparison
+from dancematch.evaluation.methods.word_comparison import (
+    METHODS,
+    ComparisonCache,
+    QueryWords,
+    WordComparison,
+    WordMethod,
+)
+from dancematch.evaluation.suites.aist import chance_rank1
+from dancematch.evaluation.suites.retrieval_tasks import QueryFacts, Task
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
 from dancematch.types import Fingerprint, Motion
@@ -32,11 +38,11 @@ NO_MODEL = "none"  # the model_id of a method that uses no words
 RECALL_AT = (1, 3, 5, 10)
 
 Refit = Callable[[Sequence[Motion], PatchTokeniser], PatchTokeniser]
-Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # things, what is done, how many
+TrackProgress = Callable[[Iterable[Any], str, int], Iterable[Any]]  # things, what is done, how many
 
 
 @dataclass(frozen=True)
-class Result:
+class RetrievalResult:
     """What one method reached on one suite."""
 
     suite: str
@@ -62,7 +68,7 @@ class Result:
     facts: Mapping[str, int | float]  # what else says how it was asked
 
 
-class Answer(NamedTuple):
+class RankedAnswer(NamedTuple):
     """What came of one question."""
 
     rank: int
@@ -73,25 +79,25 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Contender:
+class NamedComparison:
     """A comparison of a task's clips, with the name and model it is reported under."""
 
     method: str
-    comparison: Comparison
+    comparison: ClipComparison
     model_id: str = NO_MODEL
     trained_genres: Sequence[str] = ()
 
 
-class Memory:
+class EvaluationCache:
     """What the suites and methods of one run share: words, and comparisons of the same clips."""
 
     def __init__(self) -> None:
         self._words: dict[tuple[str, Motion], Fingerprint] = {}
-        self._asked: dict[object, dict[int, Asked]] = {}
+        self._asked: dict[object, dict[int, QueryWords]] = {}
         self._ordered: dict[object, dict[int, Numbers]] = {}
-        self.contenders: dict[object, Contender] = {}
+        self.contenders: dict[object, NamedComparison] = {}
 
-    def remembered(self, task: Task, model: PatchTokeniser, method: Method) -> Remembered:
+    def remembered(self, task: Task, model: PatchTokeniser, method: WordMethod) -> ComparisonCache:
         """What has been found out about the task's queries so far; shortlists of any length share it."""
         queries = tuple(task.known) if task.motion_of is None else task
         words = (queries, model.model_id, method.phases, method.soft)
@@ -99,9 +105,13 @@ class Memory:
         order: tuple[object, ...] = ()
         if settings:
             order = (method.weighting, settings.ranked_by, settings.metrics, *settings.weights.items())
-        return Remembered(self._asked.setdefault(words, {}), self._ordered.setdefault((words, order), {}))
+        return ComparisonCache(
+            self._asked.setdefault(words, {}), self._ordered.setdefault((words, order), {})
+        )
 
-    def words(self, model: PatchTokeniser, motions: Sequence[Motion], track: Track) -> list[Fingerprint]:
+    def words(
+        self, model: PatchTokeniser, motions: Sequence[Motion], track: TrackProgress
+    ) -> list[Fingerprint]:
         """The motions in a model's words."""
         new = [motion for motion in motions if (model.model_id, motion) not in self._words]
         for motion in track(new, "words", len(new)):
@@ -115,7 +125,7 @@ def untold(things: Iterable[Any], _what: str, _count: int) -> Iterable[Any]:
 
 
 @dataclass(frozen=True)
-class Judge:
+class Evaluator:
     """Runs tasks with methods.
 
     With `refit`, a method's tokeniser is fitted anew on the genres that are not queried, so that the
@@ -123,12 +133,12 @@ class Judge:
     questions are asked side by side.
     """
 
-    memory: Memory
+    memory: EvaluationCache
     refit: Refit | None = None
-    track: Track = untold
+    track: TrackProgress = untold
     jobs: int = 1
 
-    def contend(self, task: Task, method: str | Method) -> Contender:
+    def contend(self, task: Task, method: str | WordMethod) -> NamedComparison:
         """Make ready a named method, or a model's words compared in any way."""
         if task.motion_of is not None:
             return self._contend(task, method)
@@ -137,12 +147,12 @@ class Judge:
             self.memory.contenders[key] = self._contend(task, method)
         return self.memory.contenders[key]
 
-    def _contend(self, task: Task, method: str | Method) -> Contender:
+    def _contend(self, task: Task, method: str | WordMethod) -> NamedComparison:
         motions = [clip.motion for clip in task.known]
         if isinstance(method, str) and method in REFERENCES:
             if method == "dtw" and task.of_excerpts:
                 raise InputError(f"dtw compares whole clips, {task.suite} asks with excerpts; leave it out")
-            return Contender(method, REFERENCES[method](motions, task.motion_of))
+            return NamedComparison(method, REFERENCES[method](motions, task.motion_of))
         chosen, model, name = with_words(method)
         if self.refit is not None:
             unasked = [clip.motion for clip in task.known if clip.name.genre not in task.genres]
@@ -153,21 +163,21 @@ class Judge:
             motion_of=task.motion_of, windowed=task.of_excerpts,
             remembered=self.memory.remembered(task, model, chosen),
         )  # fmt: skip
-        return Contender(name, compared, model.model_id, trained_genres(model))
+        return NamedComparison(name, compared, model.model_id, trained_genres(model))
 
-    def evaluate(self, task: Task, method: str | Method) -> Result:
+    def evaluate(self, task: Task, method: str | WordMethod) -> RetrievalResult:
         """Run one task with one method."""
         began = time.perf_counter()
         contender = self.contend(task, method)
         count = len(task.questions)
 
-        def ask(number: int) -> Answer:
+        def ask(number: int) -> RankedAnswer:
             return answer(contender.comparison, task, number)
 
         with ThreadPoolExecutor(self.jobs) as hands:
             asked = hands.map(ask, range(count)) if self.jobs > 1 else map(ask, range(count))
             answers = list(self.track(asked, f"{task.suite}, {contender.method}", count))
-        return Result(
+        return RetrievalResult(
             suite=task.suite,
             method=contender.method,
             **figures(task.about, answers),
@@ -182,12 +192,12 @@ class Judge:
         )
 
 
-def evaluate(task: Task, method: str | Method, *, refit: Refit | None = None) -> Result:
+def evaluate(task: Task, method: str | WordMethod, *, refit: Refit | None = None) -> RetrievalResult:
     """Run one task with one method, by itself."""
-    return Judge(Memory(), refit).evaluate(task, method)
+    return Evaluator(EvaluationCache(), refit).evaluate(task, method)
 
 
-def with_words(method: str | Method) -> tuple[Method, PatchTokeniser, str]:
+def with_words(method: str | WordMethod) -> tuple[WordMethod, PatchTokeniser, str]:
     """A method that compares words: itself, its model, and the name it is reported under."""
     if isinstance(method, str) and method not in METHODS:
         raise InputError(f"methods: {', '.join((*METHODS, *REFERENCES))}; got {method!r}")
@@ -196,7 +206,7 @@ def with_words(method: str | Method) -> tuple[Method, PatchTokeniser, str]:
     return chosen, model, method if isinstance(method, str) else named(model, chosen)
 
 
-def named(model: PatchTokeniser, method: Method) -> str:
+def named(model: PatchTokeniser, method: WordMethod) -> str:
     """What a model's words, so compared, are called: its kind, its layout if not the floor's, the rest."""
     usual = load_model(METHODS["kmeans"].model).layout
     layout = "" if model.layout == usual else f"-{model.layout}"
@@ -209,14 +219,14 @@ def trained_genres(model: PatchTokeniser) -> list[str]:
     return trained if isinstance(trained, list) else []
 
 
-def answer(comparison: Comparison, task: Task, number: int) -> Answer:
+def answer(comparison: ClipComparison, task: Task, number: int) -> RankedAnswer:
     """Ask one question."""
     candidates, right, query = task.questions[number]
     scores = comparison.scores(query, candidates)
     true, found = task.about[number].place, None
     if true is not None and isinstance(comparison, WordComparison):
         found = comparison.place(query, int(candidates[right][0]))
-    return Answer(
+    return RankedAnswer(
         rank=rank_of(scores, right),
         dance_rank=rank_of(scores, task.takes[number]) if task.takes else None,
         precision=average_precision(scores, right),
@@ -225,7 +235,7 @@ def answer(comparison: Comparison, task: Task, number: int) -> Answer:
     )
 
 
-def figures(about: Sequence[About], answers: Sequence[Answer]) -> dict[str, Any]:
+def figures(about: Sequence[QueryFacts], answers: Sequence[RankedAnswer]) -> dict[str, Any]:
     """What is computed from the answers."""
     ranks = np.array([one.rank for one in answers])
     of_dances = [one.dance_rank for one in answers if one.dance_rank is not None]
@@ -253,7 +263,7 @@ def figures(about: Sequence[About], answers: Sequence[Answer]) -> dict[str, Any]
     }
 
 
-def _parts(about: Sequence[About], answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
+def _parts(about: Sequence[QueryFacts], answers: Sequence[RankedAnswer]) -> dict[str, dict[str, float]]:
     """The main figures by kind of query; nothing where all are of one kind."""
     parts = {}
     for part in sorted({one.part for one in about if one.part}):
@@ -272,7 +282,7 @@ def _parts(about: Sequence[About], answers: Sequence[Answer]) -> dict[str, dict[
     return parts
 
 
-def _confusion(task: Task, answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
+def _confusion(task: Task, answers: Sequence[RankedAnswer]) -> dict[str, dict[str, float]]:
     """Of the queries of a genre, the share whose first answer is of each genre."""
     found: dict[str, list[str]] = {}
     for about, one in zip(task.about, answers, strict=True):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dancematch.evaluation.aist import dance_of
-from dancematch.evaluation.changes import changed
+from dancematch.evaluation.suites.aist import dance_of
+from dancematch.evaluation.suites.changed_excerpts import changed
 from dancematch.formats.aist_names import AistName
 from dancematch.types import Motion
 
@@ -26,7 +26,7 @@ OTHER_DANCER = "another take by another dancer"
 
 
 @dataclass(frozen=True)
-class Performance:
+class ScalePerformance:
     """A dance as it is performed once: a take as it is, or changed."""
 
     dance: str
@@ -44,8 +44,8 @@ class Performance:
 class Cast:
     """All performances."""
 
-    references: Sequence[Performance]
-    queries: Sequence[Performance]
+    references: Sequence[ScalePerformance]
+    queries: Sequence[ScalePerformance]
     related: Sequence[str]  # how each query is related to the references of its dance
 
 
@@ -56,8 +56,8 @@ def cast(names: Sequence[AistName], seed: int) -> Cast:
     for place in rng.permutation(len(names)).tolist():
         takes.setdefault(dance_of(names[place]), []).append(place)
     chosen = sorted(takes, key=lambda dance: len(takes[dance]), reverse=True)[:DANCES]
-    references: list[Performance] = []
-    queries: list[Performance] = []
+    references: list[ScalePerformance] = []
+    queries: list[ScalePerformance] = []
     related: list[str] = []
     for dance in chosen:
         own = takes[dance]
@@ -74,12 +74,14 @@ def cast(names: Sequence[AistName], seed: int) -> Cast:
     return Cast(references, queries, related)
 
 
-def _perform(dance: str, takes: Sequence[int], count: int) -> list[Performance]:
+def _perform(dance: str, takes: Sequence[int], count: int) -> list[ScalePerformance]:
     """Each take in its turn, as it is and then changed."""
-    return [Performance(dance, takes[i % len(takes)], i // len(takes)) for i in range(count)]
+    return [ScalePerformance(dance, takes[i % len(takes)], i // len(takes)) for i in range(count)]
 
 
-def _relation(names: Sequence[AistName], references: Sequence[Performance], query: Performance) -> str:
+def _relation(
+    names: Sequence[AistName], references: Sequence[ScalePerformance], query: ScalePerformance
+) -> str:
     if query.take in {one.take for one in references}:
         return SAME_TAKE
     known = {names[one.take].dancer for one in references}

@@ -19,13 +19,13 @@ import numpy as np
 
 from dancematch import formats
 from dancematch.errors import InputError
-from dancematch.evaluation.accepts import accepts_by_limit, limit_at, true_accepts_at
-from dancematch.evaluation.aist import Clip, dance_of
-from dancematch.evaluation.bootstrap import bootstrap_interval, mean_interval
-from dancematch.evaluation.changes import changed_excerpt
-from dancematch.evaluation.judge import Memory, Track, trained_genres, with_words
-from dancematch.evaluation.tasks import known_genres, view_files
-from dancematch.evaluation.words import Method
+from dancematch.evaluation.measures.accept_rates import accepts_by_limit, limit_at, true_accepts_at
+from dancematch.evaluation.measures.bootstrap import bootstrap_interval, mean_interval
+from dancematch.evaluation.methods.word_comparison import WordMethod
+from dancematch.evaluation.suites.aist import AistClip, dance_of
+from dancematch.evaluation.suites.changed_excerpts import changed_excerpt
+from dancematch.evaluation.suites.retrieval import EvaluationCache, TrackProgress, trained_genres, with_words
+from dancematch.evaluation.suites.retrieval_tasks import known_genres, view_files
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background
 from dancematch.motion import excerpt, mirror
@@ -70,7 +70,7 @@ class OpenSetResult:
     seeds: list[int]
 
 
-class Answer(NamedTuple):
+class OpenSetAnswer(NamedTuple):
     """What a search said of one query."""
 
     dance: str  # queries of one dance go wrong together
@@ -79,17 +79,19 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OpenSet:
+class OpenSetSuite:
     """The clips of a catalogue, and who is not among them."""
 
-    clips: Sequence[Clip]
+    clips: Sequence[AistClip]
     strangers: Sequence[Motion]
     views: Path | None = None
     genres: Sequence[str] | None = None  # of the queries
     queries: int = QUERIES  # at most, of each kind
     seed: int = 0
 
-    def evaluate(self, method: str | Method, memory: Memory, track: Track) -> Iterator[OpenSetResult]:
+    def evaluate(
+        self, method: str | WordMethod, memory: EvaluationCache, track: TrackProgress
+    ) -> Iterator[OpenSetResult]:
         """Ask everything; a result a kind of known query."""
         chosen, model, name = with_words(method)
         if chosen.settings is None:
@@ -97,7 +99,7 @@ class OpenSet:
                 f"open-set asks how sure a search is, which takes both stages; {name} has one, say two-stage"
             )
         motions = [clip.motion for clip in self.clips]
-        searching = _Searching(
+        searching = OpenSetSearch(
             model, load_background(model, chosen.model), chosen.settings,
             memory.words(model, motions, track), track,
         )  # fmt: skip
@@ -112,7 +114,9 @@ class OpenSet:
             )  # fmt: skip
             began = time.perf_counter()
 
-    def _answers(self, searching: "_Searching") -> Iterator[tuple[str, list[Answer], list[Answer], float]]:
+    def _answers(
+        self, searching: "OpenSetSearch"
+    ) -> Iterator[tuple[str, list[OpenSetAnswer], list[OpenSetAnswer], float]]:
         """Each kind of query: what was said of the known and of the strangers, and chance."""
         rng = np.random.default_rng(self.seed)
         dances = [dance_of(clip.name) for clip in self.clips]
@@ -151,14 +155,14 @@ class OpenSet:
 
 
 @dataclass(frozen=True)
-class _Searching:
+class OpenSetSearch:
     """A search as users run it, over clips whose words are known."""
 
     model: PatchTokeniser
     background: Sequence[Fingerprint]
     settings: Settings
     prints: Sequence[Fingerprint]
-    track: Track
+    track: TrackProgress
 
     def engine(self, places: Sequence[int]) -> Engine:
         """A catalogue of these clips, each under its place."""
@@ -167,7 +171,7 @@ class _Searching:
 
     def ask(
         self, engine: Engine, dances: Sequence[str], queries: Sequence[tuple[str, Motion]], what: str
-    ) -> list[Answer]:
+    ) -> list[OpenSetAnswer]:
         """Search for motions, each told with the dance it is of."""
         long_enough = [(dance, motion) for dance, motion in queries if self.model.is_long_enough(motion)]
         answers = []
@@ -179,21 +183,23 @@ class _Searching:
             answers.append(self.best(engine, readings, dances, dance))
         return answers
 
-    def best(self, engine: Engine, readings: Sequence[Query], dances: Sequence[str], dance: str) -> Answer:
+    def best(
+        self, engine: Engine, readings: Sequence[Query], dances: Sequence[str], dance: str
+    ) -> OpenSetAnswer:
         """The first match: whether it is right, and how sure."""
         found = engine.search(readings, limit=1)
         if not found or found[0].evalue is None:
-            return Answer(dance, False, float("inf"))
-        return Answer(dance, dances[int(found[0].dance_id)] == dance, found[0].evalue)
+            return OpenSetAnswer(dance, False, float("inf"))
+        return OpenSetAnswer(dance, dances[int(found[0].dance_id)] == dance, found[0].evalue)
 
     def other_dancers(
-        self, clips: Sequence[Clip], queries: Sequence[int], rng: np.random.Generator
-    ) -> Iterator[tuple[str, list[Answer], list[Answer], float]]:
+        self, clips: Sequence[AistClip], queries: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[tuple[str, list[OpenSetAnswer], list[OpenSetAnswer], float]]:
         """Clips asked of one take of every basic choreography by others, its own among them or not."""
         dances = [dance_of(clip.name) for clip in clips]
         kinds = ("another dancer", f"another dancer, {SHORT_SECONDS:g} s")
-        known: dict[str, list[Answer]] = {kind: [] for kind in kinds}
-        unknown: dict[str, list[Answer]] = {kind: [] for kind in kinds}
+        known: dict[str, list[OpenSetAnswer]] = {kind: [] for kind in kinds}
+        unknown: dict[str, list[OpenSetAnswer]] = {kind: [] for kind in kinds}
         chances = []
         for place in self.track(queries, "another dancer", len(queries)):
             takes = _takes_by_others(clips, place, rng)
@@ -213,11 +219,11 @@ class _Searching:
                 yield kind, known[kind], unknown[kind], float(np.mean(chances))
 
     def several_takes(
-        self, clips: Sequence[Clip], queries: Sequence[int], rng: np.random.Generator
-    ) -> Iterator[tuple[str, list[Answer], list[Answer], float]]:
+        self, clips: Sequence[AistClip], queries: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[tuple[str, list[OpenSetAnswer], list[OpenSetAnswer], float]]:
         """Clips asked of all takes by others of a few dances of the genre, its own among them or not."""
         dances = [dance_of(clip.name) for clip in clips]
-        known, unknown, chances = list[Answer](), list[Answer](), list[float]()
+        known, unknown, chances = list[OpenSetAnswer](), list[OpenSetAnswer](), list[float]()
         for place in self.track(queries, "several takes", len(queries)):
             takes = _every_take_by_others(clips, place)
             own = takes.pop(dances[place], [])
@@ -244,7 +250,7 @@ class _Searching:
         return whole, [Query(one.fingerprint.stretch(first, last), one.mirrored) for one in whole]
 
 
-def _takes_by_others(clips: Sequence[Clip], query: int, rng: np.random.Generator) -> dict[str, int]:
+def _takes_by_others(clips: Sequence[AistClip], query: int, rng: np.random.Generator) -> dict[str, int]:
     """A take of every basic choreography by somebody who is not the query's dancer."""
     own, found = clips[query].name, dict[str, int]()
     for place in rng.permutation(len(clips)).tolist():
@@ -254,7 +260,7 @@ def _takes_by_others(clips: Sequence[Clip], query: int, rng: np.random.Generator
     return found
 
 
-def _every_take_by_others(clips: Sequence[Clip], query: int) -> dict[str, list[int]]:
+def _every_take_by_others(clips: Sequence[AistClip], query: int) -> dict[str, list[int]]:
     """By dance, the takes of the query's genre's basic choreographies by somebody who is not its dancer."""
     own, found = clips[query].name, dict[str, list[int]]()
     for place, clip in enumerate(clips):
@@ -290,7 +296,7 @@ def stretches(motions: Sequence[Motion], rng: np.random.Generator) -> Iterator[t
             yield f"stranger {number}", excerpt(motion, start, end)
 
 
-def _figures(known: Sequence[Answer], strangers: Sequence[Answer]) -> dict[str, Any]:
+def _figures(known: Sequence[OpenSetAnswer], strangers: Sequence[OpenSetAnswer]) -> dict[str, Any]:
     """What is computed from the answers."""
     doubts, right = np.array([one.evalue for one in known]), np.array([one.right for one in known])
     others = np.array([one.evalue for one in strangers])

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dancematch.evaluation.clip_catalogues import DRAWS, SIZES, copies_of, count_dances, draw_catalogue
-from dancematch.evaluation.clip_figures import (
-    Outcome,
+from dancematch.evaluation.methods.recogniser import Recogniser, RecognitionMethod, Recording
+from dancematch.evaluation.real.catalogues import DRAWS, SIZES, copies_of, count_dances, draw_catalogue
+from dancematch.evaluation.real.clip_index import IndexedClip
+from dancematch.evaluation.real.figures import (
     PartFigures,
+    QueryOutcome,
     apply_threshold,
-    judge_answer,
+    compare_with_truth,
     measure_parts,
 )
-from dancematch.evaluation.clip_index import IndexedClip
-from dancematch.evaluation.judge import Track, untold
-from dancematch.evaluation.recognisers import Method, Recogniser, Recording
+from dancematch.evaluation.suites.retrieval import TrackProgress, untold
 
 SUITE = "real"
 ALL, DISTRACTORS = "all clips", "all clips and distractors"
@@ -75,7 +75,9 @@ class RealSuite:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_file", {one.recording_id: one for one in self.recordings})
 
-    def evaluate(self, method: Method, track: Track = untold) -> Iterator[QueryLine | RealResult]:
+    def evaluate(
+        self, method: RecognitionMethod, track: TrackProgress = untold
+    ) -> Iterator[QueryLine | RealResult]:
         """Search for every clip in every kind of catalogue; a line per query, then one per catalogue."""
         yield from self._evaluate_whole(method, ALL, self.recordings, track)
         if self.distractors:
@@ -86,7 +88,7 @@ class RealSuite:
                 yield from self._evaluate_small(method, size, track)
 
     def _evaluate_whole(
-        self, method: Method, name: str, known: Sequence[Recording], track: Track
+        self, method: RecognitionMethod, name: str, known: Sequence[Recording], track: TrackProgress
     ) -> Iterator[QueryLine | RealResult]:
         began = time.perf_counter()
         recogniser = method.build(known)
@@ -96,7 +98,9 @@ class RealSuite:
         ]
         yield from self._report(method.name, name, len(known), outcomes, began)
 
-    def _evaluate_small(self, method: Method, size: int, track: Track) -> Iterator[QueryLine | RealResult]:
+    def _evaluate_small(
+        self, method: RecognitionMethod, size: int, track: TrackProgress
+    ) -> Iterator[QueryLine | RealResult]:
         began, name = time.perf_counter(), f"{size} dances" if size > 1 else "1 dance"
         outcomes = []
         for place, clip in enumerate(track(self.clips, f"{method.name}, {name}", len(self.clips))):
@@ -110,14 +114,19 @@ class RealSuite:
 
     def _search(
         self, recogniser: Recogniser, clip: IndexedClip, without: frozenset[str] = frozenset()
-    ) -> Outcome:
+    ) -> QueryOutcome:
         candidates = recogniser.search(self._by_file[clip.file], without)
         dances = {one.recording_id: one.dance_id for one in (*self.recordings, *self.distractors)}
         lags = {one.file: one.lag_seconds for one in self.clips if one.lag_seconds is not None}
-        return judge_answer(clip, candidates, dances, lags)
+        return compare_with_truth(clip, candidates, dances, lags)
 
     def _report(
-        self, method: str, catalogue: str, known: int, outcomes: Sequence[Sequence[Outcome]], began: float
+        self,
+        method: str,
+        catalogue: str,
+        known: int,
+        outcomes: Sequence[Sequence[QueryOutcome]],
+        began: float,
     ) -> Iterator[QueryLine | RealResult]:
         flat = apply_threshold([one for draws in outcomes for one in draws])
         own = all(one.answer is None or one.answer.verdict is not None for one in flat)
@@ -132,7 +141,7 @@ class RealSuite:
         )  # fmt: skip
 
 
-def _query_line(method: str, catalogue: str, outcomes: Sequence[Outcome]) -> QueryLine:
+def _query_line(method: str, catalogue: str, outcomes: Sequence[QueryOutcome]) -> QueryLine:
     query = outcomes[0].query
     return QueryLine(
         SUITE, "query", method, catalogue, query.file, query.part, query.dance, len(outcomes),
@@ -148,7 +157,7 @@ def _share(values: Iterable[bool]) -> float:
     return round(sum(held) / len(held), 4)
 
 
-def _describe(outcome: Outcome) -> dict[str, Any] | None:
+def _describe(outcome: QueryOutcome) -> dict[str, Any] | None:
     """The answer as JSON says it."""
     answer = outcome.answer
     if answer is None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dancematch.errors import NoDancerError
-from dancematch.evaluation.recognisers import CANDIDATES, Candidate, Recording
+from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, Recording
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.pipeline.query_variants import readings_of
 from dancematch.pipeline.tokenise import words_in

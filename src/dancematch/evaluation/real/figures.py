@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dancematch.evaluation.accepts import limit_at
-from dancematch.evaluation.bootstrap import mean_interval
-from dancematch.evaluation.clip_index import IndexedClip
-from dancematch.evaluation.recognisers import Candidate
+from dancematch.evaluation.measures.accept_rates import limit_at
+from dancematch.evaluation.measures.bootstrap import mean_interval
+from dancematch.evaluation.methods.recogniser import Candidate
+from dancematch.evaluation.real.clip_index import IndexedClip
 
 FALSE_ACCEPT_RATE = 0.01
 LAG_TOLERANCE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Outcome:
+class QueryOutcome:
     """What one search came to."""
 
     query: IndexedClip
@@ -40,9 +40,9 @@ class Outcome:
         return self.rank == 1
 
 
-def judge_answer(
+def compare_with_truth(
     query: IndexedClip, candidates: Sequence[Candidate], dances: Mapping[str, str], lags: Mapping[str, float]
-) -> Outcome:
+) -> QueryOutcome:
     """Compare candidates with the truth.
 
     `dances` names the dance of every recording, `lags` holds the lags that are known.
@@ -55,7 +55,7 @@ def judge_answer(
         reference = lags.get(answer.recording_id)
         if reference is not None and query.lag_seconds is not None:
             error = answer.lag_seconds - (reference - query.lag_seconds)
-    return Outcome(
+    return QueryOutcome(
         query,
         answer,
         rank=same.index(True) + 1 if any(same) else None,
@@ -66,7 +66,7 @@ def judge_answer(
     )
 
 
-def apply_threshold(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def apply_threshold(outcomes: Sequence[QueryOutcome]) -> list[QueryOutcome]:
     """Decide what is accepted at 1 % false answers; without verdicts of the method, that is the decision."""
     decided = []
     for one in outcomes:
@@ -101,7 +101,7 @@ class PartFigures:
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # 95 %, dances drawn anew
 
 
-_SHARES: Mapping[str, Callable[[Outcome], bool]] = {
+_SHARES: Mapping[str, Callable[[QueryOutcome], bool]] = {
     "rank1": lambda one: one.right,
     "right_accepted": lambda one: one.right and one.accepted,
     "wrong_accepted": lambda one: not one.right and one.accepted,
@@ -111,16 +111,16 @@ _SHARES: Mapping[str, Callable[[Outcome], bool]] = {
 }
 
 
-def _is_possible(one: Outcome) -> bool:
+def _is_possible(one: QueryOutcome) -> bool:
     return one.answer is not None and one.answer.verdict == "possible match"
 
 
-def measure_parts(outcomes: Sequence[Outcome]) -> dict[str, PartFigures]:
+def measure_parts(outcomes: Sequence[QueryOutcome]) -> dict[str, PartFigures]:
     """The figures of people, game characters and unknown dances, of those that are there.
 
     Unknown dances are told by kind as well: single, no-dance.
     """
-    parts: dict[str, list[Outcome]] = {}
+    parts: dict[str, list[QueryOutcome]] = {}
     for one in outcomes:
         parts.setdefault(one.query.part, []).append(one)
         if one.query.part == "unknown":
@@ -128,7 +128,7 @@ def measure_parts(outcomes: Sequence[Outcome]) -> dict[str, PartFigures]:
     return {part: _measure(own) for part, own in parts.items()}
 
 
-def _measure(outcomes: Sequence[Outcome]) -> PartFigures:
+def _measure(outcomes: Sequence[QueryOutcome]) -> PartFigures:
     values = {name: np.array([test(one) for one in outcomes]) for name, test in _SHARES.items()}
     dances = [one.query.dance for one in outcomes]
     errors = [abs(one.lag_error_seconds) for one in outcomes if one.lag_error_seconds is not None]

@@ -18,9 +18,15 @@ import numpy as np
 
 from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError, NoDancerError
-from dancematch.evaluation.accepts import AcceptCurve, accept_curve, false_accepts, limit_at, true_accepts
-from dancematch.evaluation.bootstrap import Interval, bootstrap_interval, mean_interval
-from dancematch.evaluation.segments import ENOUGH, temporal_iou
+from dancematch.evaluation.measures.accept_rates import (
+    AcceptCurve,
+    accept_curve,
+    false_accepts,
+    limit_at,
+    true_accepts,
+)
+from dancematch.evaluation.measures.bootstrap import Interval, bootstrap_interval, mean_interval
+from dancematch.evaluation.measures.temporal_overlap import ENOUGH, temporal_iou
 from dancematch.motion import excerpt, mirror, perturb
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
 from dancematch.search.settings import Only
@@ -38,47 +44,49 @@ _LEGS = [BODY15.index(f"{side}_{joint}") for side in ("left", "right") for joint
 _ESTIMATOR = ("tilt", "noise", "drift", "dropout", "phase")
 
 
-class Changed(NamedTuple):
+class ChangedMotion(NamedTuple):
     """A changed dance, and where in the dance it lies."""
 
     motion: Motion
     span: Span
 
 
-Change = Callable[[Motion, float, np.random.Generator], Changed]
+Change = Callable[[Motion, float, np.random.Generator], ChangedMotion]
 
 
 def _perturbed(*names: str) -> Change:
-    def change(motion: Motion, _seconds: float, rng: np.random.Generator) -> Changed:
+    def change(motion: Motion, _seconds: float, rng: np.random.Generator) -> ChangedMotion:
         changed = motion
         for name in names:
             changed = perturb(changed, name, seed=int(rng.integers(1 << 31)))
-        return Changed(changed, motion.span)
+        return ChangedMotion(changed, motion.span)
 
     return change
 
 
-def _mirrored(motion: Motion, _seconds: float, _rng: np.random.Generator) -> Changed:
-    return Changed(mirror(motion), motion.span)
+def _mirrored(motion: Motion, _seconds: float, _rng: np.random.Generator) -> ChangedMotion:
+    return ChangedMotion(mirror(motion), motion.span)
 
 
-def _excerpt(motion: Motion, seconds: float, rng: np.random.Generator) -> Changed:
+def _excerpt(motion: Motion, seconds: float, rng: np.random.Generator) -> ChangedMotion:
     length = min(seconds, motion.seconds)
     start = float(rng.uniform(0, motion.seconds - length))
     part = excerpt(motion, start, min(start + length, motion.seconds))
-    return Changed(part, Span(motion.start + start, motion.start + start + length))
+    return ChangedMotion(part, Span(motion.start + start, motion.start + start + length))
 
 
-def _upper_body(motion: Motion, _seconds: float, _rng: np.random.Generator) -> Changed:
+def _upper_body(motion: Motion, _seconds: float, _rng: np.random.Generator) -> ChangedMotion:
     joints = motion.joints.copy()
     joints[:, _LEGS] = np.nan
-    return Changed(Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start), motion.span)
+    return ChangedMotion(
+        Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start), motion.span
+    )
 
 
-def _phone(motion: Motion, seconds: float, rng: np.random.Generator) -> Changed:
+def _phone(motion: Motion, seconds: float, rng: np.random.Generator) -> ChangedMotion:
     part, span = _excerpt(motion, seconds, rng)
     part = mirror(part) if rng.random() < 0.5 else part
-    return Changed(_perturbed(*_ESTIMATOR, "tempo")(part, seconds, rng).motion, span)
+    return ChangedMotion(_perturbed(*_ESTIMATOR, "tempo")(part, seconds, rng).motion, span)
 
 
 CHANGES: Mapping[str, Change] = MappingProxyType(
@@ -116,7 +124,7 @@ EXPLAINED: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuditAnswer:
     """What became of one changed dance, searched for with and without its own entry."""
 
     dance_id: str
@@ -131,7 +139,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Survival:
+class ChangeFigures:
     """How well one kind of change is survived, as shares of the queries."""
 
     change: str
@@ -146,7 +154,7 @@ class Survival:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class LimitSuggestion:
     """The limit of the E-value at which unknown dances are accepted no more often than wanted."""
 
     wanted: float  # share of unknown dances accepted
@@ -160,7 +168,7 @@ class Suggestion:
 class Audit:
     """All answers, and what they say at a limit."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[AuditAnswer, ...]
     dances: int  # of the catalogue
     asked: int  # of them, changed and searched for
     model_id: str
@@ -171,10 +179,10 @@ class Audit:
         return len({one.dance_id for one in self._unknown})
 
     @property
-    def _unknown(self) -> list[Answer]:
+    def _unknown(self) -> list[AuditAnswer]:
         return [one for one in self.answers if one.taken_for is not None]
 
-    def survivals(self, limit: float) -> list[Survival]:
+    def survivals(self, limit: float) -> list[ChangeFigures]:
         """How each change is survived where a match counts within this E-value."""
         kinds = dict.fromkeys(one.change for one in self.answers)
         return [_survival([one for one in self.answers if one.change == kind], limit) for kind in kinds]
@@ -195,7 +203,7 @@ class Audit:
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
         return accept_curve(known, right, unknown) if unknown else None
 
-    def suggest(self, wanted: float = FALSE_ACCEPTS) -> Suggestion:
+    def suggest(self, wanted: float = FALSE_ACCEPTS) -> LimitSuggestion:
         """The widest limit that accepts no more unknown dances than wanted.
 
         A share of one in a hundred cannot be told from fewer than a hundred dances: then none is suggested,
@@ -205,23 +213,23 @@ class Audit:
             raise InputError(f"a share of false accepts lies between 0 and 1, got {wanted}")
         needed = int(np.ceil(1 / wanted))
         if self.left_out < needed:
-            return Suggestion(wanted, None, None, needed, None)
+            return LimitSuggestion(wanted, None, None, needed, None)
         unknown = self._unknown
         doubts = np.array([one.unknown_evalue for one in unknown])
         limit = min(rounded_down(limit_at(doubts, wanted)), POSSIBLE_EVALUE)  # no search takes a wider one
         # Below the E-value of the largest ratio nothing is accepted: dances are there under two names.
         if limit < evalue_of(shipped_calibration().most, self.dances):
-            return Suggestion(wanted, None, None, needed, None)
+            return LimitSuggestion(wanted, None, None, needed, None)
         interval = bootstrap_interval(
             lambda places: min(limit_at(doubts[places], wanted), POSSIBLE_EVALUE),
             [one.dance_id for one in unknown],
         )
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
-        return Suggestion(wanted, limit, interval, needed, true_accepts(known, right, limit))
+        return LimitSuggestion(wanted, limit, interval, needed, true_accepts(known, right, limit))
 
-    def most_alike(self, count: int) -> list[Answer]:
+    def most_alike(self, count: int) -> list[AuditAnswer]:
         """The unknown dances most likely to be another, one per pair of dances."""
-        pairs: dict[frozenset[str], Answer] = {}
+        pairs: dict[frozenset[str], AuditAnswer] = {}
         for one in sorted(self._unknown, key=lambda one: (one.unknown_evalue, one.dance_id)):
             pairs.setdefault(frozenset((one.dance_id, str(one.taken_for))), one)
         return list(pairs.values())[:count]
@@ -316,8 +324,8 @@ def _families(known: Sequence[Dance], by_label: bool) -> dict[str, frozenset[str
 
 
 def _ask(
-    catalogue: "Catalogue", name: str, change: str, changed: Changed, family: frozenset[str]
-) -> Answer | None:
+    catalogue: "Catalogue", name: str, change: str, changed: ChangedMotion, family: frozenset[str]
+) -> AuditAnswer | None:
     """Search with and without the dance; None if so little of it is left that it gives no word."""
     from dancematch.pipeline.query_variants import readings_of
 
@@ -329,7 +337,7 @@ def _ask(
     found = engine.search(queries, limit=1)
     unknown = engine.search(queries, limit=1, only=Only(but=family))
     right = bool(found) and found[0].dance_id in family
-    return Answer(
+    return AuditAnswer(
         name, change, right,
         evalue=_evalue(found),
         overlap=_overlap(found, name, changed.span, right),
@@ -369,12 +377,12 @@ def share_interval(count: int, total: int) -> Interval:
     return (low if count else 0.0), (high if count < total else 1.0)
 
 
-def _survival(answers: Sequence[Answer], limit: float) -> Survival:
+def _survival(answers: Sequence[AuditAnswer], limit: float) -> ChangeFigures:
     accepted = np.array([one.right and one.evalue <= limit for one in answers])
     possible = [one.right and verdict_of(one.evalue, limit) != "no match" for one in answers]
     unknown = [one.unknown_evalue for one in answers if one.taken_for is not None]
     overlaps = [one.overlap for one in answers if one.overlap is not None]
-    return Survival(
+    return ChangeFigures(
         change=answers[0].change,
         queries=len(answers),
         rank1=float(np.mean([one.right for one in answers])),

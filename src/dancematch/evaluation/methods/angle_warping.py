@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from dancematch.evaluation.recognisers import CANDIDATES, Candidate, Recording
+from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, Recording
 from dancematch.motion import clean, to_body15
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion

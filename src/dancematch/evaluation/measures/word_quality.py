@@ -16,7 +16,7 @@ _BODY = slice(CANONICAL.index("pelvis") + 1, None)  # joints that move in the ca
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class WordQuality:
     """What a set of motions says about a model's words; by channel, or by perturbation."""
 
     usage: Mapping[str, float]  # share of the words that occur
@@ -26,7 +26,7 @@ class Vocabulary:
     words: int  # counted a channel
 
 
-def judge_words(model: PatchTokeniser, motions: Sequence[Motion], *, seed: int = 0) -> Vocabulary:
+def measure_words(model: PatchTokeniser, motions: Sequence[Motion], *, seed: int = 0) -> WordQuality:
     """Put the motions into words, plain and changed in every way, and back."""
     prints = [model.fingerprint(motion) for motion in motions]
     counts = np.stack([word_counts(spoken) for spoken in prints]).sum(axis=0, dtype=np.int64)
@@ -39,7 +39,7 @@ def judge_words(model: PatchTokeniser, motions: Sequence[Motion], *, seed: int =
     }  # fmt: skip
     errors = [decoding_error(model, *both) for both in zip(motions, prints, strict=True)]
     by_channel = dict(zip(model.channels, counts, strict=True))
-    return Vocabulary(
+    return WordQuality(
         usage={name: float((row > 0).mean()) for name, row in by_channel.items()},
         perplexity={name: perplexity(row) for name, row in by_channel.items()},
         agreement=agreement,

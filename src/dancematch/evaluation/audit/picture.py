@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dancematch.evaluation.accepts import AcceptCurve
-from dancematch.evaluation.audit import Audit, Suggestion
+from dancematch.evaluation.audit.run import Audit, LimitSuggestion
+from dancematch.evaluation.measures.accept_rates import AcceptCurve
 from dancematch.report.pictures import new_figure, require_drawable, write_figure
 
 _BARS = {
@@ -18,7 +18,7 @@ _LEAST, _MOST = 1e-8, 100.0  # E-values that are shown, and smaller ones where t
 
 
 def draw_audit(
-    path: Path, audit: Audit, suggestion: Suggestion, limit: float, *, overwrite: bool = False
+    path: Path, audit: Audit, suggestion: LimitSuggestion, limit: float, *, overwrite: bool = False
 ) -> None:
     """Draw an audit: left the changes, right the shares accepted against the limit of the E-value."""
     require_drawable(path)
@@ -47,7 +47,7 @@ def _draw_changes(axes: Any, audit: Audit, limit: float) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_accepts(axes: Any, curve: AcceptCurve | None, suggestion: Suggestion, limit: float) -> None:
+def _draw_accepts(axes: Any, curve: AcceptCurve | None, suggestion: LimitSuggestion, limit: float) -> None:
     if curve is None:
         axes.axis("off")
         axes.text(0.5, 0.5, "no dance could be left out:\nthe catalogue has no other", ha="center")

@@ -46,7 +46,7 @@ class Recogniser(Protocol):
         """The recordings most like the query, best first, as if those `without` were not there."""
 
 
-class Method(Protocol):
+class RecognitionMethod(Protocol):
     """A way to search."""
 
     name: str

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dancematch.evaluation.clip_index import IndexedClip
+from dancematch.evaluation.real.clip_index import IndexedClip
 
 SIZES = (1, 3, 12, 40)  # dances of small catalogues
 DRAWS = 5  # of a small catalogue per query

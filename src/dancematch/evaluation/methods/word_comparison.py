@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.directions import bone_directions
-from dancematch.evaluation.metrics import Numbers, Values
+from dancematch.evaluation.measures.ranking import Numbers, Values
 from dancematch.model.patches import PatchTokeniser, soft_assignment
 from dancematch.model.tokeniser import load_background
 from dancematch.motion import FPS, canonicalise, excerpt
@@ -37,7 +37,7 @@ SOFT_WORDS = 3  # words that a soft patch is counted as
 
 
 @dataclass(frozen=True)
-class Method:
+class WordMethod:
     """A model's words, a weighting, whether their order counts, and how a query's words are counted."""
 
     model: str | Path
@@ -71,21 +71,21 @@ SEARCHES: Mapping[str, Settings | None] = {
     "paper": SETTINGS["paper"],
 }
 
-METHODS: Mapping[str, Method] = {
-    "stage1": Method("network"),
-    "two-stage": Method("network", settings=SEARCHES["two-stage"]),
-    "likelihood": Method("network", settings=SEARCHES["likelihood"]),
-    "brute-force": Method("network", settings=SEARCHES["brute-force"]),
-    "paper": Method("network", "cosine", settings=SEARCHES["paper"]),
-    "kmeans": Method("floor"),
-    "kmeans-two-stage": Method("floor", settings=SEARCHES["two-stage"]),
-    "kmeans-cosine": Method("floor", "cosine"),
-    "kmeans-whole": Method("floor-whole"),
+METHODS: Mapping[str, WordMethod] = {
+    "stage1": WordMethod("network"),
+    "two-stage": WordMethod("network", settings=SEARCHES["two-stage"]),
+    "likelihood": WordMethod("network", settings=SEARCHES["likelihood"]),
+    "brute-force": WordMethod("network", settings=SEARCHES["brute-force"]),
+    "paper": WordMethod("network", "cosine", settings=SEARCHES["paper"]),
+    "kmeans": WordMethod("floor"),
+    "kmeans-two-stage": WordMethod("floor", settings=SEARCHES["two-stage"]),
+    "kmeans-cosine": WordMethod("floor", "cosine"),
+    "kmeans-whole": WordMethod("floor-whole"),
 }
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryWords:
     """A query in words."""
 
     fingerprint: Fingerprint
@@ -93,14 +93,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Remembered:
+class ComparisonCache:
     """What comparisons of the same clips by the same words may share, a query at a time."""
 
-    asked: dict[int, Asked] = field(default_factory=dict)
+    asked: dict[int, QueryWords] = field(default_factory=dict)
     ordered: dict[int, Numbers] = field(default_factory=dict)  # what stage two said; NaN: not asked yet
 
 
-def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
+def ask(model: PatchTokeniser, motion: Motion, method: WordMethod) -> QueryWords:
     """Put a query into words and count them as the method says."""
     phases = model.phases(motion, method.phases)
     counts = [word_counts(phase).astype(np.float32) for phase in phases]
@@ -110,7 +110,7 @@ def ask(model: PatchTokeniser, motion: Motion, method: Method) -> Asked:
         shifted = [excerpt(canonical, phase.start - canonical.start, end) for phase in phases]
         counts = [_soft_counts(model, *both) for both in zip(shifted, phases, strict=True)]
     bones = bone_directions(motion, model.patch_frames)[: len(phases[0])]
-    return Asked(replace(phases[0], bones=bones), np.sum(counts, axis=0))
+    return QueryWords(replace(phases[0], bones=bones), np.sum(counts, axis=0))
 
 
 def _soft_counts(model: PatchTokeniser, canonical: Motion, phase: Fingerprint) -> FloatArray:
@@ -130,12 +130,12 @@ class WordComparison:
         self,
         model: PatchTokeniser,
         motions: Sequence[Motion],
-        method: Method,
+        method: WordMethod,
         *,
         prints: Sequence[Fingerprint] | None = None,
         motion_of: Callable[[int], Motion] | None = None,
         windowed: bool = False,
-        remembered: Remembered | None = None,
+        remembered: ComparisonCache | None = None,
     ) -> None:
         """Enter the clips `motions`; a query is one of them, or what `motion_of` gives for its number.
 
@@ -162,14 +162,14 @@ class WordComparison:
         self._rarity = Rarity(method.weighting, self._histograms.rarity, usual)
         self._shelf = Shelf(model.vocabulary, model.model_id)
         self._shelf.add(self._prints)
-        self._remembered = remembered or Remembered()
+        self._remembered = remembered or ComparisonCache()
         self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw and suite
 
-    def _ask(self, query: int) -> Asked:
+    def _ask(self, query: int) -> QueryWords:
         asked = self._remembered.asked
         if query not in asked:
             asked[query] = (
-                Asked(self._prints[query], word_counts(self._prints[query]).astype(np.float32))
+                QueryWords(self._prints[query], word_counts(self._prints[query]).astype(np.float32))
                 if self._known_already
                 else ask(self._model, self._motion_of(query), self._method)
             )

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from dancematch import formats, motion, pose
 from dancematch.errors import NoDancerError
-from dancematch.evaluation.aist import dance_of, load_clips
-from dancematch.evaluation.clip_index import IndexedClip
-from dancematch.evaluation.recognisers import Recording
+from dancematch.evaluation.methods.recogniser import Recording
+from dancematch.evaluation.real.clip_index import IndexedClip
+from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.formats import npz
 from dancematch.pipeline.extract import MakeEstimator, Outcome, Progress, content_hash, motions_of_many
 from dancematch.pose import default_estimator

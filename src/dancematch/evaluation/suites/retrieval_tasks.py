@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dancematch import formats
 from dancematch.errors import InputError
-from dancematch.evaluation.aist import Clip, Question, choreography, cross_dancer, dance_of, genre
-from dancematch.evaluation.changes import EXCERPT_SECONDS, changed_excerpt, excerpt_span
-from dancematch.evaluation.scale import cast
+from dancematch.evaluation.suites.aist import AistClip, Question, choreography, cross_dancer, dance_of, genre
+from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS, changed_excerpt, excerpt_span
+from dancematch.evaluation.suites.scale import cast
 from dancematch.formats.aist_names import AistName, parse_name
 from dancematch.types import Motion, Span
 
@@ -26,7 +26,7 @@ KINDS = {"BM": "basic", "FM": "advanced"}
 
 
 @dataclass(frozen=True)
-class Plan:
+class TaskOptions:
     """How a suite asks, where it may be asked in several ways."""
 
     leave_out: int = 1  # clips of a query's class, itself included: aist-genre, aist-choreography
@@ -35,10 +35,10 @@ class Plan:
     views: Path | None = None  # folder of what a pose estimator saw, for video
 
 
-USUAL = Plan()
+USUAL = TaskOptions()
 
 
-class About(NamedTuple):
+class QueryFacts(NamedTuple):
     """What is known of a query beside its question."""
 
     genre: str
@@ -52,9 +52,9 @@ class Task:
     """A suite's questions, and how to come by the motion of a query."""
 
     suite: str
-    known: Sequence[Clip]  # what candidates are places of
+    known: Sequence[AistClip]  # what candidates are places of
     questions: Sequence[Question]
-    about: Sequence[About]  # the questions, one by one
+    about: Sequence[QueryFacts]  # the questions, one by one
     genres: list[str]  # of the queries
     seed: int
     motion_of: Callable[[int], Motion] | None = None  # None: a query is a known clip, by its place
@@ -82,11 +82,11 @@ class Task:
 
 def make_task(
     suite: str,
-    clips: Sequence[Clip],
+    clips: Sequence[AistClip],
     *,
     query_genres: Sequence[str] | None = None,
     seed: int = 0,
-    plan: Plan = USUAL,
+    plan: TaskOptions = USUAL,
 ) -> Task:
     """The questions of a suite about clips of some genres, or of all."""
     genres = known_genres(clips, query_genres)
@@ -114,18 +114,20 @@ def make_task(
     return task
 
 
-def _about_clips(names: Sequence[AistName], questions: Sequence[Question]) -> list[About]:
+def _about_clips(names: Sequence[AistName], questions: Sequence[Question]) -> list[QueryFacts]:
     return [_about(names[query]) for _, _, query in questions]
 
 
-def _about(name: AistName, part: str = "", place: Span | None = None) -> About:
-    return About(name.genre, dance_of(name), part, place)
+def _about(name: AistName, part: str = "", place: Span | None = None) -> QueryFacts:
+    return QueryFacts(name.genre, dance_of(name), part, place)
 
 
-def _scale(clips: Sequence[Clip], genres: list[str], seed: int) -> Task:
+def _scale(clips: Sequence[AistClip], genres: list[str], seed: int) -> Task:
     """Performances of `genres`, each to find a known performance of its dance."""
     whole = cast([clip.name for clip in clips], seed)
-    known = [Clip(clips[one.take].name, one.show(clips[one.take].motion, seed)) for one in whole.references]
+    known = [
+        AistClip(clips[one.take].name, one.show(clips[one.take].motion, seed)) for one in whole.references
+    ]
     dances = np.array([one.dance for one in whole.references])
     every = np.arange(len(known))
     chosen = [place for place, one in enumerate(whole.queries) if clips[one.take].name.genre in genres]
@@ -140,7 +142,7 @@ def _scale(clips: Sequence[Clip], genres: list[str], seed: int) -> Task:
     return Task("scale", known, questions, about, genres, seed, motion_of, facts=facts)
 
 
-def _excerpts(clips: Sequence[Clip], genres: list[str], seed: int, plan: Plan) -> Task:
+def _excerpts(clips: Sequence[AistClip], genres: list[str], seed: int, plan: TaskOptions) -> Task:
     """A changed excerpt of each clip of `genres`, to be found among all clips."""
     sources = [place for place, clip in enumerate(clips) if clip.name.genre in genres]
     longest = max((clips[source].motion.seconds for source in sources), default=0.0)
@@ -168,7 +170,7 @@ def _excerpts(clips: Sequence[Clip], genres: list[str], seed: int, plan: Plan) -
     return Task("excerpt", clips, questions, about, genres, seed, motion_of, takes, facts)
 
 
-def _views(clips: Sequence[Clip], genres: list[str], folder: Path, seed: int) -> Task:
+def _views(clips: Sequence[AistClip], genres: list[str], folder: Path, seed: int) -> Task:
     """Each view of a clip of `genres`, its source to be found among all clips."""
     names = [clip.name for clip in clips]
     found = list(
@@ -205,7 +207,7 @@ def _find_sources(
     return questions, [dances == dances[source] for source in sources]
 
 
-def known_genres(clips: Sequence[Clip], wanted: Sequence[str] | None) -> list[str]:
+def known_genres(clips: Sequence[AistClip], wanted: Sequence[str] | None) -> list[str]:
     """The genres asked for, or all, in order; refused if one of them is not there."""
     there = sorted({clip.name.genre for clip in clips})
     missing = sorted(set(wanted or there) - set(there))

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.evaluation.metrics import Values
+from dancematch.evaluation.measures.ranking import Values
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import PARTS7, WHOLE, Parts
 from dancematch.motion import canonicalise
@@ -21,7 +21,7 @@ SEED = 0  # of that draw
 ABREAST = 64  # sequences that a query is warped onto at once
 
 
-class Comparison(Protocol):
+class ClipComparison(Protocol):
     """Says how alike clips are."""
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> Values:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dancematch.evaluation.metrics import Numbers
+from dancematch.evaluation.measures.ranking import Numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ GENRE_DRAWS = 20
 
 
 @dataclass(frozen=True)
-class Clip:
+class AistClip:
     """A sequence and what its name says."""
 
     name: AistName
@@ -33,7 +33,7 @@ Places = NDArray[np.intp]
 Question = tuple[Places, NDArray[np.bool_], int]  # candidates, which are right, query
 
 
-def load_clips(folder: str | Path) -> list[Clip]:
+def load_clips(folder: str | Path) -> list[AistClip]:
     """Every sequence of a folder in the public AIST++ layout that is not on the ignore list."""
     if not Path(folder).is_dir():
         raise InputError(f"there is no folder {folder}; one in the public AIST++ layout was expected")
@@ -41,7 +41,7 @@ def load_clips(folder: str | Path) -> list[Clip]:
     if not paths:
         raise InputError(f"there is no AIST++ sequence (g??_s??_cAll_d??_m???_ch??.pkl) below {folder}")
     named = [(parse_name(path.stem), path) for path in paths]
-    return [Clip(name, formats.read(path)[0]) for name, path in named if name]
+    return [AistClip(name, formats.read(path)[0]) for name, path in named if name]
 
 
 def dance_of(name: AistName) -> str:

@@ -13,11 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.evaluation.continuous import REFERENCES, Comparison
-from dancematch.evaluation.judge import NO_MODEL, Answer, Result, Track, figures, named, untold
-from dancematch.evaluation.metrics import average_precision, rank_of
-from dancematch.evaluation.tasks import About
-from dancematch.evaluation.words import METHODS, Method, WordComparison
+from dancematch.evaluation.measures.ranking import average_precision, rank_of
+from dancematch.evaluation.methods.feature_comparison import REFERENCES, ClipComparison
+from dancematch.evaluation.methods.word_comparison import METHODS, WordComparison, WordMethod
+from dancematch.evaluation.suites.retrieval import (
+    NO_MODEL,
+    RankedAnswer,
+    RetrievalResult,
+    TrackProgress,
+    figures,
+    named,
+    untold,
+)
+from dancematch.evaluation.suites.retrieval_tasks import QueryFacts
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import mirror
 from dancematch.types import FloatArray, Motion
@@ -37,7 +45,7 @@ class LabelledClip:
     kind: str = ""  # figures are told by kind of query too, where there are several
 
 
-class Benchmark:
+class BenchmarkSuite:
     """The questions of a release: the clips that ask, and those that may be the answer."""
 
     def __init__(self, clips: Sequence[LabelledClip]) -> None:
@@ -64,7 +72,7 @@ class Benchmark:
         """How often the first of a random order is right."""
         return float(np.mean([self.right(query).mean() for query in self.queries]))
 
-    def evaluate(self, method: str | Method, *, track: Track = untold) -> Result:
+    def evaluate(self, method: str | WordMethod, *, track: TrackProgress = untold) -> RetrievalResult:
         """What a method reaches; `track` passes things on and may show progress."""
         began = time.perf_counter()
         likeness, name, model_id = self._likeness(method)
@@ -73,8 +81,8 @@ class Benchmark:
             _answer(likeness.scores(number), self.right(self.queries[number]))
             for number in track(range(count), f"{SUITE}, {name}", count)
         ]
-        about = [About("", query.label_id, query.kind) for query in self.queries]
-        return Result(
+        about = [QueryFacts("", query.label_id, query.kind) for query in self.queries]
+        return RetrievalResult(
             suite=SUITE,
             method=name,
             **figures(about, answers),
@@ -92,24 +100,24 @@ class Benchmark:
             },
         )
 
-    def _likeness(self, method: str | Method) -> tuple["_Likeness", str, str]:
+    def _likeness(self, method: str | WordMethod) -> tuple["BestTrackComparison", str, str]:
         """The clips made ready for a method, what it is called, and its model."""
-        readings = _Readings(self.queries)
+        readings = QueryVariants(self.queries)
         tracks = [motion for clip in self.references for motion in clip.motions]
         firsts = np.cumsum([0, *(len(clip.motions) for clip in self.references[:-1])])
         if isinstance(method, str) and method in REFERENCES:
-            compared: Comparison = REFERENCES[method](tracks, readings.motion)
-            return _Likeness(compared, readings, firsts, len(tracks)), method, NO_MODEL
+            compared: ClipComparison = REFERENCES[method](tracks, readings.motion)
+            return BestTrackComparison(compared, readings, firsts, len(tracks)), method, NO_MODEL
         if isinstance(method, str) and method not in METHODS:
             raise InputError(f"methods: {', '.join((*METHODS, *REFERENCES))}; got {method!r}")
         chosen = METHODS[method] if isinstance(method, str) else method
         model = load_model(chosen.model)
         compared = WordComparison(model, tracks, chosen, motion_of=readings.motion, windowed=True)
         name = method if isinstance(method, str) else named(model, chosen)
-        return _Likeness(compared, readings, firsts, len(tracks)), name, model.model_id
+        return BestTrackComparison(compared, readings, firsts, len(tracks)), name, model.model_id
 
 
-class _Readings:
+class QueryVariants:
     """All ways to read the queries: every dancer, as seen and mirrored, numbered one after the other."""
 
     def __init__(self, queries: Sequence[LabelledClip]) -> None:
@@ -127,11 +135,11 @@ class _Readings:
 
 
 @dataclass(frozen=True)
-class _Likeness:
+class BestTrackComparison:
     """How alike clips are: the best of all readings of one and all dancers of the other."""
 
-    comparison: Comparison
-    readings: _Readings
+    comparison: ClipComparison
+    readings: QueryVariants
     firsts: NDArray[np.intp]  # each reference's first track
     tracks: int
 
@@ -142,8 +150,8 @@ class _Likeness:
         return np.asarray(np.maximum.reduceat(np.max(read, axis=0), self.firsts), dtype=np.float32)
 
 
-def _answer(scores: FloatArray, right: NDArray[np.bool_]) -> Answer:
-    return Answer(
+def _answer(scores: FloatArray, right: NDArray[np.bool_]) -> RankedAnswer:
+    return RankedAnswer(
         rank=rank_of(scores, right),
         dance_rank=None,
         precision=average_precision(scores, right),

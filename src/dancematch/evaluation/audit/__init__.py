@@ -1,0 +1,1 @@
+"""How far a catalogue can be trusted: its own dances, changed and searched for."""

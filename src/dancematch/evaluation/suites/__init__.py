@@ -1,0 +1,1 @@
+"""Queries with known answers: AIST++ clips, excerpts, views, benchmark releases, unknown dances."""
