@@ -3,7 +3,7 @@
     python bench/opening.py [--words whole] [--entries 10000 100000 1000000]
 
 Dances of crowd.py in a SQLite file. `first` reads the database and builds the engine, which is then kept
-beside the file while searches go on; `again` opens what was kept, in a new `KeptEngine`; both with the
+beside the file while searches go on; `again` opens what was kept, in a new `CachedEngine`; both with the
 first search after it.
 `after_changes`: the same when a hundred dances have come since. The peer of `first`, in the same run and on
 some of the dances, scaled up linearly, reads nouns one by one (`Store.everything`) and adds those.
@@ -25,8 +25,8 @@ from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
 
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.pipeline.cached_engine import KeptEngine
-from dancematch.search.words.tracks import Known
+from dancematch.pipeline.cached_engine import CachedEngine
+from dancematch.search.words.tracks import NewTrack
 
 PEER = 5_000  # dances
 
@@ -77,14 +77,14 @@ def one_by_one(made: Crowd, store: Store) -> float:
     engine = made.engine()
 
     def build() -> None:
-        engine.add([Known(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
+        engine.add([NewTrack(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
 
     return seconds(build)
 
 
 def measure(made: Crowd, count: int, folder: Path) -> dict:
     small = fill(folder / "small.db", made, min(PEER, count))
-    compiled = KeptEngine(small, made.codebook, made.background)
+    compiled = CachedEngine(small, made.codebook, made.background)
     compiled.current().search(made.query(1, STEPS))
     compiled.settle()
     peer = one_by_one(made, small) * count / min(PEER, count)
@@ -92,7 +92,7 @@ def measure(made: Crowd, count: int, folder: Path) -> dict:
     query = made.query(1, STEPS)
 
     def opened() -> tuple[float, float, float]:
-        kept = KeptEngine(store, made.codebook, made.background)
+        kept = CachedEngine(store, made.codebook, made.background)
         return seconds(kept.current), seconds(lambda: kept.current().search(query)), seconds(kept.settle)
 
     read = seconds(lambda: [len(piece.keys) for piece in packed_tracks(store)[1]])

@@ -21,7 +21,7 @@ from dancematch.model.tokeniser import load_background, load_model
 from dancematch.search.stage1.postings import TOLERANCE, Postings
 from dancematch.search.stage2 import local_alignment as localise
 from dancematch.search.stage2 import word_alignment as plain
-from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.words.word_store import pack, unpack
 from dancematch.types import Fingerprint
 
@@ -157,8 +157,8 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
     query = reference.stretch(10, 9 + query_words)
     profile = localise.Profile(query, book, usual)
     evidence = profile.evidence(reference)
-    rarity = Rarity("sqrt-idf", np.ones((len(book.channels), book.vocabulary), np.float32), usual)
-    reading, packed = Reading(query, book, rarity), unpack(pack([reference]))
+    rarity = WordStatistics("sqrt-idf", np.ones((len(book.channels), book.vocabulary), np.float32), usual)
+    reading, packed = Variant(query, book, rarity), unpack(pack([reference]))
     ours = median_ms(lambda: reading.lines(packed))
     theirs = median_ms(lambda: plain.place(query, reference, book, usual))
     return {

@@ -38,7 +38,7 @@ from dancematch.cluster.ingest import Ingest
 from dancematch.cluster.looking import Way
 from dancematch.cluster.quarantine import Quarantine
 from dancematch.cluster.search import ClusterSearch
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.synthetic.demo import Scene
 
@@ -86,7 +86,7 @@ def measured(search, asked, options) -> tuple[dict, list]:
 
 
 def alone(made: Crowd, store, asked, options) -> tuple[dict, list]:
-    kept = KeptEngine(store, made.codebook, made.background)
+    kept = CachedEngine(store, made.codebook, made.background)
     load = seconds(lambda: kept.current().search(asked[0]))
     figures, answers = measured(lambda query: kept.current().search(query), asked, options)
     kept.settle()

@@ -26,12 +26,12 @@ import numpy as np
 from numba import njit
 
 from dancematch.model.tokeniser import load_background, load_model
-from dancematch.search import thread_pool as hands
+from dancematch.search import thread_pool
 from dancematch.search.stage1.blocks import ROWS
 from dancematch.search.stage1.columns import Columns
 from dancematch.search.stage1.histogram import damped
 
-hands.MOST = 1  # as the peers
+thread_pool.MOST = 1  # as the peers
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
 STEPS = 100
 # What a question costs depends on how many words it shares with an entry. In two stretches of 100 steps of

@@ -33,7 +33,7 @@ from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.search.confidence import verdict
 from dancematch.search.engine import Engine, Query
-from dancematch.search.stage2.ranking import Scored
+from dancematch.search.stage2.ranking import VariantScores
 from dancematch.types import Fingerprint
 
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
@@ -230,7 +230,7 @@ def _best(
     return chosen, picked
 
 
-def _evidence(scored: Scored) -> dict[str, np.ndarray]:
+def _evidence(scored: VariantScores) -> dict[str, np.ndarray]:
     """What is shipped, and what ablations are made of."""
     parts = scored.judged.parts
     relative = scored.null.relative(parts["histogram"], parts["order"], scored.synchrony.strengths)

@@ -20,7 +20,7 @@ from dancematch.cluster.search import ClusterSearch
 from dancematch.errors import ClusterError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.search.engine import Query
-from dancematch.search.settings import Only
+from dancematch.search.settings import DanceFilter
 from dancematch.types import Fingerprint
 
 DANCES = 300
@@ -69,9 +69,9 @@ class Stage:
         """The beginning of a dance, as seen and mirrored."""
         return [Query(self.words(number)), Query(self.words(number + 10_000), mirrored=True)]
 
-    def same(self, *numbers: int, only: Only | None = None) -> bool:
+    def same(self, *numbers: int, only: DanceFilter | None = None) -> bool:
         """Whether the cluster's answers are those of this process, entry by entry."""
-        wanted = only or Only()
+        wanted = only or DanceFilter()
         engine = self.catalogue.engine()
         return all(
             engine.search(self.queries(n), limit=40, only=wanted)
@@ -89,8 +89,8 @@ def main(where: str, model: str, address: str) -> None:
     nodes = {node["NodeID"] for node in alive_nodes(ray)}
     spread = set(stage.cluster._parts._nodes.values())
     tell("spread", nodes=len(nodes), used=len(spread & nodes), tracks=stage.cluster.tracks)
-    tell("same", whole=stage.same(1, 7, 50, 299), collection=stage.same(3, only=Only(collection="b1")),
-         but=stage.same(7, only=Only(but=frozenset({"d7", "d9"}))))  # fmt: skip
+    tell("same", whole=stage.same(1, 7, 50, 299), collection=stage.same(3, only=DanceFilter(collection="b1")),
+         but=stage.same(7, only=DanceFilter(but=frozenset({"d7", "d9"}))))  # fmt: skip
     changed(stage)
     lost_actor(stage)
     lost_node(stage)

@@ -22,6 +22,7 @@ Verdict = Literal["match", "possible match", "no match"]
 BONE_NUMBERS = 20  # x and y of ten bones: `directions.py`
 BONE_SCALE = 63  # a direction of length 1 as a whole number
 BONES_UNSEEN = -128
+SEEN_FROM = 0.4  # visibility from which a word counts; below it the pose estimator only guesses
 
 
 def _require(condition: bool, message: str) -> None:

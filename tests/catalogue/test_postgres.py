@@ -18,7 +18,7 @@ from dancematch.catalogue.database import WRITE
 from dancematch.catalogue.listing import page_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pose.weights import CACHE_VARIABLE
 from databases import PASSWORD, USER, fetch, run_sql
 
@@ -299,14 +299,14 @@ def test_the_search_arrays_of_a_server_lie_in_the_users_cache(store, tmp_path, m
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr("dancematch.pipeline.cached_engine.FEWEST_KEPT", 1)
     store.add(*new("a"))
-    kept = KeptEngine(store, toy_codebook(), ())
+    kept = CachedEngine(store, toy_codebook(), ())
     assert 1 == kept.current().tracks
     kept.settle()
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")]
 
     assert f"engines/{store.identity}" in files
     assert not any(PASSWORD in name or "127.0.0.1" in name for name in files)
-    assert 1 == KeptEngine(store, toy_codebook(), ()).current().tracks
+    assert 1 == CachedEngine(store, toy_codebook(), ()).current().tracks
 
 
 def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from dancematch.search import explain as explain_module
 from dancematch.search.engine import Query
 from dancematch.search.explain import SAID, explain
 from dancematch.search.metrics.weights import write_weights
-from dancematch.search.settings import DEFAULT, SETTINGS
+from dancematch.search.settings import DEFAULT_SETTINGS, SETTINGS
 from dancematch.types import Motion
 
 LOOPS = 5
@@ -122,7 +122,8 @@ def test_weights_come_from_a_preset_or_a_file(db, folder, tmp_path):
     own = {"histogram": 0.25, "lcss": 0.75}
     write_weights(tmp_path / "own.json", own)
     for given, expected in [
-        ("default", DEFAULT.weights), ("paper", SETTINGS["paper"].weights), (tmp_path / "own.json", own),
+        ("default", DEFAULT_SETTINGS.weights), ("paper", SETTINGS["paper"].weights),
+        (tmp_path / "own.json", own),
     ]:  # fmt: skip
         answer = run_main("search", db, folder / "again.npz", "--json", "--explain", "--weights", given)
         first = candidates(answer)[0]

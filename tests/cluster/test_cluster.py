@@ -16,9 +16,9 @@ from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import keys_and_places, numbered, parts_of
 from dancematch.cluster.shard import Shard, Source, StaleError
 from dancematch.cluster.spread import ask_all, prepared, search
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Query
-from dancematch.search.settings import ANY, DEFAULT, SETTINGS, Only
+from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, SETTINGS, DanceFilter
 from dancematch.types import BONE_NUMBERS, Fingerprint, Span
 
 CODEBOOK = toy_codebook()
@@ -50,7 +50,7 @@ def view_of(parts, store):
     reports = ask_all(parts, "report")
     changes = store.changes(*min(report.state for report in reports))
     reports = ask_all(parts, "follow", changes)
-    return prepared(parts, reports, CODEBOOK, BACKGROUND, DEFAULT)
+    return prepared(parts, reports, CODEBOOK, BACKGROUND, DEFAULT_SETTINGS)
 
 
 _numbers = itertools.count()
@@ -86,7 +86,7 @@ def store(tmp_path) -> Store:
 
 
 def whole(store: Store):
-    return KeptEngine(store, CODEBOOK, BACKGROUND).current()
+    return CachedEngine(store, CODEBOOK, BACKGROUND).current()
 
 
 def source_of(store: Store) -> Source:
@@ -94,12 +94,12 @@ def source_of(store: Store) -> Source:
 
 
 FILTERS = (
-    ANY,
-    Only(collection="even"),
-    Only(periodic=True),
-    Only(but=frozenset({"d3", "d11", "nobody"})),
-    Only(among=frozenset({"d1", "d2", "d40"})),
-    Only(label="none has this"),
+    ALL_DANCES,
+    DanceFilter(collection="even"),
+    DanceFilter(periodic=True),
+    DanceFilter(but=frozenset({"d3", "d11", "nobody"})),
+    DanceFilter(among=frozenset({"d1", "d2", "d40"})),
+    DanceFilter(label="none has this"),
 )
 
 
@@ -121,8 +121,8 @@ def test_parts_find_what_the_whole_finds(many, count, only, monkeypatch):
 
     for seed in range(3):
         expected = engine.search(asked(seed), limit=50, only=only)
-        assert expected == search(parts, view, asked(seed), 50, DEFAULT, only)
-        assert (only != ANY) or len(expected) > 10  # three words in a row add some
+        assert expected == search(parts, view, asked(seed), 50, DEFAULT_SETTINGS, only)
+        assert (only != ALL_DANCES) or len(expected) > 10  # three words in a row add some
 
 
 @pytest.mark.parametrize("chosen", ["paper", "default"])
@@ -131,7 +131,7 @@ def test_all_metrics_and_shortlists_are_the_same_in_parts(store, chosen):
     fill(store, [f"d{number}" for number in range(40)], 2)
     parts = Here(source_of(store), 3)
 
-    found = search(parts, view_of(parts, store), asked(5), 40, SETTINGS[chosen], ANY)
+    found = search(parts, view_of(parts, store), asked(5), 40, SETTINGS[chosen], ALL_DANCES)
 
     assert whole(store).search(asked(5), limit=40, settings=SETTINGS[chosen]) == found
     assert 40 == len(found)
@@ -158,7 +158,7 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
             store.exclude(names[number % len(names)], Span(0.5, 1.5))
         view = view_of(parts, store)
 
-    fresh = KeptEngine(store, CODEBOOK, BACKGROUND).current()
+    fresh = CachedEngine(store, CODEBOOK, BACKGROUND).current()
     # A dance that was excluded from stands behind the others afterwards: at the edge of a short list equal
     # votes would come in another order.
     short = {"CAP": 20, "VOTED": 20} if 2 in steps else {"CAP": 3, "VOTED": 2}
@@ -168,14 +168,16 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
         mock.patch("dancematch.cluster.spread.VOTED", short["VOTED"]),
     ):
         for query in (asked(seed), asked(seed + 1)):
-            assert fresh.search(query, limit=30) == search(parts, view, query, 30, DEFAULT, ANY)
+            assert fresh.search(query, limit=30) == search(
+                parts, view, query, 30, DEFAULT_SETTINGS, ALL_DANCES
+            )
     store.close()
 
 
 def test_an_empty_catalogue_has_no_match_in_parts_either(store):
     parts = Here(source_of(store), 2)
 
-    assert [] == search(parts, view_of(parts, store), asked(1), 10, DEFAULT, ANY)
+    assert [] == search(parts, view_of(parts, store), asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
 
 def test_no_part_answers_for_another_state(store):
@@ -187,11 +189,11 @@ def test_no_part_answers_for_another_state(store):
     parts.shards[1].follow(store.changes(*view.state))
 
     with pytest.raises(StaleError):
-        search(parts, view, asked(1), 10, DEFAULT, ANY)
+        search(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
     parts.shards[0] = Shard(source_of(store), ShardOf(0, 2))
     with pytest.raises(StaleError):
-        search(parts, view, asked(1), 10, DEFAULT, ANY)
+        search(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
 
 def test_dances_are_split_evenly_and_wholly(store):
@@ -219,7 +221,7 @@ def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkey
     monkeypatch.setattr("dancematch.pipeline.cached_engine.FEWEST_KEPT", 5)
     fill(store, [f"d{number}" for number in range(20)], 6)
     for part in (ShardOf(0, 2), ShardOf(1, 2)):
-        kept = KeptEngine(store, CODEBOOK, BACKGROUND, part)
+        kept = CachedEngine(store, CODEBOOK, BACKGROUND, part)
         kept.current()
         kept.settle()
     folders = sorted(path.name for path in Path(store.where).parent.glob("*.cache"))
@@ -227,6 +229,6 @@ def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkey
     assert ["dances.db.0-of-2.cache", "dances.db.1-of-2.cache"] == folders
 
     store.remove("d3")
-    KeptEngine(store, CODEBOOK, BACKGROUND).forget_kept()
+    CachedEngine(store, CODEBOOK, BACKGROUND).forget_kept()
 
     assert [] == list(Path(store.where).parent.glob("*.cache"))

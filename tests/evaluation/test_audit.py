@@ -25,7 +25,7 @@ from dancematch.motion import excerpt
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.search.confidence.verdict import MAX_EVALUE, evalue_of, shipped_calibration
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import Only
+from dancematch.search.settings import DanceFilter
 from dancematch.types import Span
 
 DANCES = 8
@@ -56,7 +56,9 @@ def engine(*numbers: int) -> Engine:
 def test_a_search_without_a_dance_is_that_of_a_catalogue_without_it():
     """Dance 3 left out by name, and never entered: the same dances, and as likely."""
     asked = [Query(shipped().fingerprint(dance(3, dancer=1)))]
-    left_out = engine(*range(12)).search(asked, limit=20, only=Only(but=frozenset({"dance3", "unknown"})))
+    left_out = engine(*range(12)).search(
+        asked, limit=20, only=DanceFilter(but=frozenset({"dance3", "unknown"}))
+    )
     never_there = engine(*(n for n in range(12) if n != 3)).search(asked, limit=20)
 
     assert {m.dance_id for m in never_there} == {m.dance_id for m in left_out}

@@ -29,7 +29,7 @@ from dancematch.evaluation.suites.scale import (
 from dancematch.formats.aist_names import AistName
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import excerpt
-from dancematch.search.settings import DEFAULT
+from dancematch.search.settings import DEFAULT_SETTINGS
 
 
 def name(
@@ -207,7 +207,7 @@ def test_what_suites_share_is_made_once(clips, own_model, monkeypatch):
     """Words and comparisons of the same clips serve every suite and search; the figures do not change."""
     judge, made = Evaluator(EvaluationCache()), []
     tasks = [make_task(suite, clips) for suite in ("aist-choreography", "aist-cross-dancer")]
-    methods = [WordMethod(own_model), WordMethod(own_model, settings=DEFAULT), "dtw"]
+    methods = [WordMethod(own_model), WordMethod(own_model, settings=DEFAULT_SETTINGS), "dtw"]
     from dancematch.model.kmeans import KMeansTokeniser
 
     plain = KMeansTokeniser.fingerprint
@@ -225,7 +225,7 @@ def test_what_suites_share_is_made_once(clips, own_model, monkeypatch):
 
 
 def test_several_hands_find_the_same(clips, own_model):
-    task, method = make_task("aist-choreography", clips), WordMethod(own_model, settings=DEFAULT)
+    task, method = make_task("aist-choreography", clips), WordMethod(own_model, settings=DEFAULT_SETTINGS)
     one, two = (Evaluator(EvaluationCache(), jobs=jobs).evaluate(task, method) for jobs in (1, 2))
 
     assert one.rank_distribution == two.rank_distribution
@@ -235,7 +235,7 @@ def test_several_hands_find_the_same(clips, own_model):
 def test_an_excerpts_place_is_measured(clips, own_model):
     """By order; histograms alone know of none. Unchanged excerpts are placed all but exactly."""
     task = make_task("excerpt", clips, plan=TaskOptions(seconds=4, strength=0))
-    ordered = evaluate(task, WordMethod(own_model, settings=DEFAULT))
+    ordered = evaluate(task, WordMethod(own_model, settings=DEFAULT_SETTINGS))
     plain = evaluate(task, WordMethod(own_model))
 
     assert plain.temporal_iou is None
@@ -275,7 +275,8 @@ def test_friends_are_let_in_and_strangers_not(clips, own_model):
     strangers = [dance(number, 9) for number in range(50, 54)]
     asked = OpenSetSuite(clips, strangers, queries=8)
     results = {
-        r.query: r for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+        r.query: r
+        for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT_SETTINGS), EvaluationCache(), silent)
     }
     friends = results["excerpt"]
 
@@ -305,7 +306,9 @@ def test_an_unknown_dance_in_the_background_is_not_asked(own_model):
 
 def test_without_strangers_the_missing_dance_is_the_stranger(clips, own_model):
     results = list(
-        OpenSetSuite(clips, []).evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+        OpenSetSuite(clips, []).evaluate(
+            WordMethod(own_model, settings=DEFAULT_SETTINGS), EvaluationCache(), silent
+        )
     )
 
     kinds = ["another dancer", "another dancer, 3 s", "several takes"]
@@ -317,7 +320,8 @@ def test_views_are_strangers_friends_too(clips, own_model, tmp_path):
     write_dance(tmp_path / "view_gBR_sBM_cAll_d01_mBR0_ch02.npz", 2, 1)
     asked = OpenSetSuite(clips, [dance(50)], views=tmp_path, queries=2)
     results = {
-        r.query: r for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT), EvaluationCache(), silent)
+        r.query: r
+        for r in asked.evaluate(WordMethod(own_model, settings=DEFAULT_SETTINGS), EvaluationCache(), silent)
     }
 
     assert (1, 1.0) == (results["video"].queries, results["video"].rank1)

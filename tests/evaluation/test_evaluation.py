@@ -36,8 +36,9 @@ from dancematch.formats.aist_names import AistName
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import LAYOUTS, PARTS7
 from dancematch.motion import canonicalise, excerpt
-from dancematch.search.stage1.histogram import SEEN, Histograms, word_counts
+from dancematch.search.stage1.histogram import Histograms, word_counts
 from dancematch.training.kmeans import fit_kmeans
+from dancematch.types import SEEN_FROM
 
 SEQUENCES = arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.just(2)), elements=st.integers(-4, 4))
 WORDS = st.lists(st.integers(0, 3), min_size=1, max_size=7)
@@ -178,7 +179,7 @@ def test_soft_words_share_out_each_patch():
     words, weights = small_model().soft_words(motion)
     expected = np.zeros_like(soft.counts)
     for step, channel, rank in np.ndindex(*words.shape):
-        if hard.fingerprint.visibility[step, channel] >= SEEN:
+        if hard.fingerprint.visibility[step, channel] >= SEEN_FROM:
             expected[channel, words[step, channel, rank]] += weights[step, channel, rank]
 
     np.testing.assert_allclose(expected, soft.counts, atol=1e-3)

@@ -15,13 +15,12 @@ from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline import cached_engine as kept_engine
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.extract import clips_in
 from dancematch.pose.weights import cache_dir
 from dancematch.search.engine import Engine, Query
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.search.words.tracks import Known, packed_volume
-from dancematch.types import Span
+from dancematch.search.words.tracks import NewTrack, packed_volume
+from dancematch.types import SEEN_FROM, Span
 
 CROWD = [random_words(30, 900 + n) for n in range(25)]
 
@@ -69,7 +68,7 @@ def file_store(tmp_path):
     made.close()
 
 
-class Patient(KeptEngine):
+class Patient(CachedEngine):
     """Waits until the cache is written."""
 
     def current(self) -> Engine:
@@ -79,7 +78,7 @@ class Patient(KeptEngine):
         return made
 
 
-def kept(store: Store) -> KeptEngine:
+def kept(store: Store) -> CachedEngine:
     return Patient(store, toy_codebook(), CROWD)
 
 
@@ -92,7 +91,7 @@ def found(engine: Engine) -> list[tuple[str, float]]:
 def expected(store: Store) -> list[tuple[str, float]]:
     """The same of an engine that is built noun by noun."""
     plain = Engine(toy_codebook(), background=CROWD)
-    plain.add([Known(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
+    plain.add([NewTrack(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
     return found(plain)
 
 
@@ -112,7 +111,7 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
             assert [track.dance_id, track.label, track.collection] == texts
             assert (track.fingerprint.words == volume.words[part]).all()
             shown = np.unpackbits(volume.seen[part], axis=1, count=2)
-            assert ((track.fingerprint.visibility >= SEEN) == shown).all()
+            assert ((track.fingerprint.visibility >= SEEN_FROM) == shown).all()
             assert (track.fingerprint.start, 0.5) == tuple(volume.clocks[number])
             assert np.isnan(piece.periods[number]) == (track.period_seconds is None)
             seen += 1
@@ -302,7 +301,7 @@ def test_nobody_waits_for_the_cache(store, monkeypatch):
         saves(engine, folder, stamp)
 
     monkeypatch.setattr(Engine, "save", slow)
-    opened = KeptEngine(store, toy_codebook(), CROWD)
+    opened = CachedEngine(store, toy_codebook(), CROWD)
 
     assert expected(store) == found(opened.current())
     assert not cache_of(store).exists()

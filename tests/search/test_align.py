@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from dance_samples import SECONDS_PER_WORD, dance, random_words, shipped, toy_codebook, words
 from dancematch.motion import FPS, change_tempo, excerpt
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.search.stage2.word_alignment import TEMPI, place, usual_similarity, word_evidence
-from dancematch.types import Codebook, Fingerprint
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 BOOK = toy_codebook()
 USUAL = usual_similarity(BOOK, np.ones((2, 8), int))
@@ -118,7 +117,7 @@ def test_a_part_that_only_one_shows_says_nothing():
     """Legs that the query does not show may differ without harm."""
     whole = random_words(40, 1)
     query = np.stack([whole.words[10:30, 0], random_words(20, 9).words[:, 1]], axis=1)
-    hidden = np.tile([1.0, SEEN - 0.1], (20, 1))
+    hidden = np.tile([1.0, SEEN_FROM - 0.1], (20, 1))
     found = located(words(query, visibility=hidden), whole)
 
     assert pytest.approx(1.0, abs=1e-3) == found.agreement

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dance_samples import random_words, toy_codebook, words
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import CAP, DEFAULT, Settings
+from dancematch.search.settings import CAP, DEFAULT_SETTINGS, Settings
 from dancematch.search.stage1.coarse_synchrony import STEPS, averaged, coarse_scores
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
-from dancematch.search.words.word_store import Bones, Volume
+from dancematch.search.words.word_store import Bones, PackedWords
 from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN
 
 SECONDS = 4 / 30
@@ -26,12 +26,12 @@ def draw_bones(rng: np.random.Generator, steps: int, unseen: float = 0.0) -> np.
     return np.where(hidden, BONES_UNSEEN, bones).astype(np.int8)
 
 
-def pack_bones(tracks: list[np.ndarray]) -> Volume:
+def pack_bones(tracks: list[np.ndarray]) -> PackedWords:
     """Tracks with bones alone."""
     offsets = np.cumsum([0, *map(len, tracks)]).astype(np.int64)
     words = np.zeros((offsets[-1], 1), np.uint8)
     clocks = np.tile([0.0, SECONDS], (len(tracks), 1))
-    return Volume(words, words.copy(), offsets, clocks, np.concatenate(tracks))
+    return PackedWords(words, words.copy(), offsets, clocks, np.concatenate(tracks))
 
 
 def slow_rows(bones: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ def test_what_moves_alike_in_other_words_is_shortlisted() -> None:
     def proposed(settings: Settings) -> list[str]:
         return [match.dance_id for match in engine.search([Query(query)], limit=2 * CAP, settings=settings)]
 
-    assert f"dance{len(made)}" in proposed(DEFAULT)
+    assert f"dance{len(made)}" in proposed(DEFAULT_SETTINGS)
     assert f"dance{len(made)}" not in proposed(
-        replace(DEFAULT, ranked_by="score")
+        replace(DEFAULT_SETTINGS, ranked_by="score")
     )  # by words alone, as before

@@ -336,9 +336,9 @@ def test_several_hands_find_the_same(monkeypatch, many):
     counts = some_counts(70, 0)
     counts[60:] = counts[:10]  # equals, which stand in different blocks
     made, queries = filled(counts), list(some_counts(2, 1))
-    monkeypatch.setattr("dancematch.search.thread_pool.count", lambda: 1)
+    monkeypatch.setattr("dancematch.search.thread_pool.thread_count", lambda: 1)
     expected = made.top_of_each(queries, [SEEN] * 2, 25)
-    monkeypatch.setattr("dancematch.search.thread_pool.count", lambda: many)
+    monkeypatch.setattr("dancematch.search.thread_pool.thread_count", lambda: many)
     for asked in (queries, queries[:1]):
         for alone, found in zip(expected, made.top_of_each(asked, [SEEN] * len(asked), 25), strict=False):
             assert alone.rows.tolist() == found.rows.tolist()

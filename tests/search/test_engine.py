@@ -19,7 +19,7 @@ from dancematch.errors import InputError, ModelMismatchError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import DEFAULT
+from dancematch.search.settings import DEFAULT_SETTINGS
 from dancematch.search.words.entries import windows
 from dancematch.types import Match, Motion
 
@@ -153,7 +153,9 @@ def test_words_of_another_model_are_refused_everywhere():
 
 def test_unknown_weightings_are_refused():
     with pytest.raises(InputError, match="weighting must be one of"):
-        Engine(toy_codebook(), [("a", random_words(5, 0))], settings=replace(DEFAULT, weighting="magic"))
+        Engine(
+            toy_codebook(), [("a", random_words(5, 0))], settings=replace(DEFAULT_SETTINGS, weighting="magic")
+        )
 
 
 def test_windows_cover_a_long_dance_without_a_gap():

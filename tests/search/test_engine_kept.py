@@ -19,27 +19,27 @@ from hypothesis import strategies as st
 from dance_samples import random_words, toy_codebook, words
 from dancematch.errors import CatalogueError, InputError
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import DEFAULT, Only
+from dancematch.search.settings import DEFAULT_SETTINGS, DanceFilter
 from dancematch.search.stage1 import shortlist
 from dancematch.search.words import array_folder as folder_parts
 from dancematch.search.words.index_cache import stamp_of
-from dancematch.search.words.tracks import Known, tracks_of
+from dancematch.search.words.tracks import NewTrack, tracks_of
 from dancematch.types import Fingerprint, Match
 
 CROWD = [random_words(30, 900 + n) for n in range(25)]
-MANY = replace(DEFAULT, shortlist="all")
+MANY = replace(DEFAULT_SETTINGS, shortlist="all")
 
 
-def known(key: int, seed: int | None = None, name: str | None = None) -> Known:
+def known(key: int, seed: int | None = None, name: str | None = None) -> NewTrack:
     """A dancer whose words are the key's or another seed's; every third is long enough for windows."""
     made = random_words(12 if key % 3 else 40, key if seed is None else seed)
-    return Known(
+    return NewTrack(
         key, name or f"dance {key % 7}-{key}", made, "even" if key % 2 == 0 else "odd",
         collection="b" if key % 5 == 0 else None, period_seconds=2.0 if key % 4 == 0 else None,
     )  # fmt: skip
 
 
-def engine(*dancers: Known) -> Engine:
+def engine(*dancers: NewTrack) -> Engine:
     made = Engine(toy_codebook(), background=CROWD)
     made.add(dancers)
     return made
@@ -51,7 +51,7 @@ def asked(seed: int) -> list[Query]:
 
 
 def answers(made: Engine, seed: int = 5) -> list[list[Match]]:
-    filters = (Only(), Only(label="odd"), Only(collection="b", periodic=True))
+    filters = (DanceFilter(), DanceFilter(label="odd"), DanceFilter(collection="b", periodic=True))
     return [made.search(asked(seed), limit=30, only=only) for only in filters]
 
 
@@ -86,7 +86,7 @@ def test_many_at_once_or_one_by_one_is_the_same():
 
 
 def test_packed_words_of_other_channels_are_refused():
-    strange = Known(1, "a", random_words(12, 1, channels=3))
+    strange = NewTrack(1, "a", random_words(12, 1, channels=3))
 
     with pytest.raises(InputError, match="words of 2 channels were expected, got 3"):
         engine().enter(tracks_of([strange]))
@@ -116,7 +116,7 @@ def best_histograms(made: Engine, queries: list[Query]) -> list[str]:
     """Dances by their best entry for either reading, by the plain scores of all entries."""
     library, best = made._library, {}
     for query in queries:
-        reading = shortlist.Reading(query.fingerprint, toy_codebook(), made._worth())
+        reading = shortlist.Variant(query.fingerprint, toy_codebook(), made._worth())
         top = library.columns.scores(reading.counts, reading.seen)
         for row, score in zip(top.rows.tolist(), top.scores.tolist(), strict=True):
             track = int(library.entries.placed(np.array([row])).tracks[0])
@@ -130,8 +130,8 @@ def test_filtered_searches_are_those_of_a_smaller_catalogue_in_which_words_are_a
     """With a short list, too, a filter finds the best of its own dances and all of them if they are few."""
     monkeypatch.setattr("dancematch.search.settings.CAP", 5)
     made = engine(*(known(key) for key in range(200)))
-    odd = made.search(asked(3), limit=300, only=Only(label="odd"), settings=MANY)
-    few = made.search(asked(3), limit=300, only=Only(label="odd"))
+    odd = made.search(asked(3), limit=300, only=DanceFilter(label="odd"), settings=MANY)
+    few = made.search(asked(3), limit=300, only=DanceFilter(label="odd"))
 
     assert 100 == len(odd)
     assert {match.dance_id for match in few} <= {match.dance_id for match in odd}
@@ -140,7 +140,7 @@ def test_filtered_searches_are_those_of_a_smaller_catalogue_in_which_words_are_a
 
 def test_threads_search_while_another_adds_and_removes():
     """What was there from the beginning is found first by every search, whatever comes and goes meanwhile."""
-    target = Known(10_000, "the one", random_words(20, 4242))
+    target = NewTrack(10_000, "the one", random_words(20, 4242))
     made = engine(target, *(known(key) for key in range(30)))
     done = Event()
 

@@ -8,13 +8,13 @@ from dance_samples import random_words, words
 from dancematch.errors import InputError
 from dancematch.search.stage1.histogram import (
     RARITY_STEPS,
-    SEEN,
     Histograms,
     channels_seen,
     combine_channels,
+    inverse_document_frequency,
     word_counts,
-    word_rarity,
 )
+from dancematch.types import SEEN_FROM
 
 COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 3), st.integers(1, 7)).flatmap(
     lambda shape: st.tuples(
@@ -99,7 +99,9 @@ def test_rare_words_say_more():
 def test_one_entry_more_changes_the_worth_of_hardly_any_word():
     """Rarity comes in steps; none is further from the logarithm than half of one, and none is 0."""
     having = np.arange(100_001)
-    before, after = (word_rarity(having, entries, "sqrt-idf") for entries in (100_000, 100_001))
+    before, after = (
+        inverse_document_frequency(having, entries, "sqrt-idf") for entries in (100_000, 100_001)
+    )
 
     assert np.abs(before - (0.1 + np.log(100_001 / (1 + having)))).max() <= 0.5 / RARITY_STEPS + 1e-6
     assert before.min() > 0
@@ -118,7 +120,7 @@ def test_words_are_counted_by_channel():
 
 
 def test_what_is_hardly_seen_is_not_counted():
-    seen = [[1, SEEN], [1, SEEN - 0.01], [0, 1]]
+    seen = [[1, SEEN_FROM], [1, SEEN_FROM - 0.01], [0, 1]]
     made = words([[0, 2], [0, 1], [3, 1]], vocabulary=4, visibility=seen)
 
     assert [[2, 0, 0, 0], [0, 1, 1, 0]] == word_counts(made).tolist()

@@ -20,8 +20,7 @@ from dancematch.search.metrics.registry import (
     ground_distances,
 )
 from dancematch.search.metrics.weights import WEIGHTS_PAPER, checked_weights, read_weights, write_weights
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Codebook, Fingerprint
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 ALL = [*METRICS.values(), *(metric for name, metric in PAPER.items() if metric is not METRICS[name])]
 
@@ -101,7 +100,7 @@ def test_unseen_words_do_not_count(metric):
     places = [0, 3, 3, 9, 12]
     guessed = words(
         np.insert(plain.words, places, 5, axis=0),
-        visibility=np.insert(np.full((12, 2), SEEN), places, SEEN - 0.01, axis=0),
+        visibility=np.insert(np.full((12, 2), SEEN_FROM), places, SEEN_FROM - 0.01, axis=0),
     )
 
     assert 17 == len(guessed)

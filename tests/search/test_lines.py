@@ -4,9 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dance_samples import toy_codebook, words
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.search.stage2.line_search import _bound
-from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import (
     LEAST_SHARED,
     TEMPI,
@@ -16,7 +15,7 @@ from dancematch.search.stage2.word_alignment import (
     word_evidence,
 )
 from dancematch.search.words.word_store import pack, unpack
-from dancematch.types import Codebook, Fingerprint
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 VOCABULARY = 64
 
@@ -45,10 +44,10 @@ class Model:
         rows = self._rng.integers(VOCABULARY, size=shape)
         return words(rows, vocabulary=VOCABULARY, visibility=seen)
 
-    def reading(self, query: Fingerprint) -> Reading:
+    def reading(self, query: Fingerprint) -> Variant:
         """The clip, ready to be compared."""
         worth = np.ones((len(self.book.channels), VOCABULARY), np.float32)
-        return Reading(query, self.book, Rarity("sqrt-idf", worth, self.usual))
+        return Variant(query, self.book, WordStatistics("sqrt-idf", worth, self.usual))
 
     def along(self, query: Fingerprint, reference: Fingerprint, offset: int, tempo: float) -> float:
         """The agreement along one line, from the definition."""
@@ -143,7 +142,7 @@ def test_unseen_words_say_nothing():
     half = words(
         np.stack([reference.words[:, 0], np.zeros(40, int)], axis=1),
         vocabulary=VOCABULARY,
-        visibility=np.stack([reference.visibility[:, 0], np.full(40, SEEN / 2)], axis=1),
+        visibility=np.stack([reference.visibility[:, 0], np.full(40, SEEN_FROM / 2)], axis=1),
     )
     found = model.reading(reference).lines(unpack(pack([hidden])))
 

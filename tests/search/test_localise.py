@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from dance_samples import dance, random_words, shipped, toy_codebook, words
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, perturb
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.search.stage2.local_alignment import (
+    AlignedSegment,
     Profile,
     Rules,
-    Segment,
     align,
     repeats,
 )
 from dancematch.search.stage2.word_alignment import usual_similarity, word_evidence
 from dancematch.synthetic.choreography import choreography, perform
+from dancematch.types import SEEN_FROM
 
 BOOK = toy_codebook(vocabulary=64)
 USUAL = usual_similarity(BOOK, np.ones((2, 64), int))
@@ -229,7 +229,7 @@ def test_many_are_aligned_as_each():
 def test_repeats_are_grouped_by_what_they_are_of():
     def segment(query, reference, score):
         steps = np.arange(query[1] - query[0] + 1)
-        return Segment(np.stack([query[0] + steps, reference + steps], axis=1), score, 1.0)
+        return AlignedSegment(np.stack([query[0] + steps, reference + steps], axis=1), score, 1.0)
 
     best, again, other = segment((0, 19), 5, 9.0), segment((3, 21), 70, 8.0), segment((25, 39), 120, 8.5)
 
@@ -247,7 +247,9 @@ def test_evidence_is_that_of_the_plain_way(seed, query_words, reference_words, c
     book = type(book)(book.model_id, book.channels, book.vectors, (table + table.transpose(0, 2, 1)) / 2)
     usual = usual_similarity(book, rng.integers(50, size=(channels, 8)))
     query, reference = (
-        words(rng.integers(8, size=(n, channels)), visibility=rng.uniform(0, 2 * SEEN, size=(n, channels)))
+        words(
+            rng.integers(8, size=(n, channels)), visibility=rng.uniform(0, 2 * SEEN_FROM, size=(n, channels))
+        )
         for n in (query_words, reference_words)
     )
     fast = Profile(query, book, usual).evidence(reference)

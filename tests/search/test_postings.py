@@ -12,9 +12,8 @@ from dance_samples import dance, random_words, shipped, words
 from dancematch.errors import InputError
 from dancematch.motion import FPS, excerpt, perturb
 from dancematch.search.stage1 import postings
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.search.stage1.postings import TOLERANCE, Postings, choose_channels
-from dancematch.types import Fingerprint
+from dancematch.types import SEEN_FROM, Fingerprint
 
 
 def indexed(*fingerprints: Fingerprint, channels=(0, 1)) -> Postings:
@@ -28,7 +27,7 @@ def trigrams(fingerprint: Fingerprint, channels):
     for channel in channels:
         for time in range(len(fingerprint) - 2):
             gram = fingerprint.words[time : time + 3, channel].tolist()
-            if len(set(gram)) > 1 and (fingerprint.visibility[time : time + 3, channel] >= SEEN).all():
+            if len(set(gram)) > 1 and (fingerprint.visibility[time : time + 3, channel] >= SEEN_FROM).all():
                 yield time, (channel, *gram)
 
 
@@ -200,7 +199,7 @@ def test_holding_still_is_no_trigram():
 def test_unseen_words_neither_enter_nor_ask():
     rows = random_words(20, 1, vocabulary=64)
     hidden = np.ones((20, 2))
-    hidden[:, 1] = SEEN - 0.1
+    hidden[:, 1] = SEEN_FROM - 0.1
     half = words(rows.words, vocabulary=64, visibility=hidden)
 
     assert indexed(rows, channels=(0,)).occurrences == indexed(half).occurrences

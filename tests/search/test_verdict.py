@@ -27,20 +27,20 @@ from dancematch.search.confidence.verdict import (
     words_amount,
 )
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import ANY, DEFAULT, Only
-from dancematch.search.stage2.ranking import Scored
-from dancematch.search.words.tracks import Known
+from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, DanceFilter
+from dancematch.search.stage2.ranking import VariantScores
+from dancematch.search.words.tracks import NewTrack
 
 RATIOS = st.floats(-4, 7)
 
 
 def test_equal_ratios_are_ordered_by_score_to_the_last_digit():
     """At the bound of the ratio, where single precision would take both scores for one."""
-    scored = Scored(SimpleNamespace(scores=np.array([0.5, 0.501], np.float32)), *[None] * 3)
+    scored = VariantScores(SimpleNamespace(scores=np.array([0.5, 0.501], np.float32)), *[None] * 3)
     vars(scored)["log_ratios"] = np.full(2, shipped_calibration().most, np.float32)
 
-    assert scored.ranking_keys(DEFAULT)[1] > scored.ranking_keys(DEFAULT)[0]
-    assert [0.5, 0.501] == pytest.approx(scored.ranking_keys(replace(DEFAULT, ranked_by="score")))
+    assert scored.ranking_keys(DEFAULT_SETTINGS)[1] > scored.ranking_keys(DEFAULT_SETTINGS)[0]
+    assert [0.5, 0.501] == pytest.approx(scored.ranking_keys(replace(DEFAULT_SETTINGS, ranked_by="score")))
 
 
 def queries(motion):
@@ -135,14 +135,15 @@ def test_too_little_speaks_neither_for_a_dance_nor_against_it():
 
 def test_filters_count_for_how_often_something_happens_by_accident():
     known = [
-        Known(n, f"dance{n}", shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter")
+        NewTrack(n, f"dance{n}", shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter")
         for n in range(5)
     ]
     filled = Engine(shipped().codebook, background=shipped_background())
     filled.add(known)
     asked = queries(dance(40, 2, 4))
-    for only, dances in ((ANY, 5), (Only(label="summer"), 2), (Only(but=frozenset({"dance0"})), 4),
-                         (Only(among=frozenset({"dance0"})), 5)):  # fmt: skip
+    for only, dances in ((ALL_DANCES, 5), (DanceFilter(label="summer"), 2),
+                         (DanceFilter(but=frozenset({"dance0"})), 4),
+                         (DanceFilter(among=frozenset({"dance0"})), 5)):  # fmt: skip
         for match in filled.search(asked, only=only):
             assert match.evalue == pytest.approx(evalue_of(match.log_ratio, dances))
 

@@ -101,8 +101,8 @@ def query(server, tmp_path_factory):
     [
         (schemas_searches.Span, types.Span),
         (schemas_searches.Passage, types.Passage),
-        (schemas_searches.Measured, explain.Measured),
-        (schemas_searches.Said, explain.Said),
+        (schemas_searches.MetricValue, explain.MetricValue),
+        (schemas_searches.SharedWord, explain.SharedWord),
         (schemas_searches.Period, periodicity.Period),
         (schemas_searches.Bone, compare.BoneDifference),
         (schemas_searches.Moment, compare.Moment),

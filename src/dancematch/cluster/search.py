@@ -17,8 +17,8 @@ from dancematch.cluster.spread import View, ask_all, prepared, search
 from dancematch.errors import ClusterError, InputError
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import ANY, DEFAULT, LIMIT, Only, Settings
-from dancematch.search.words.tracks import Known
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
+from dancematch.search.words.tracks import NewTrack
 from dancematch.types import Match
 
 T = TypeVar("T")
@@ -60,12 +60,12 @@ class ClusterSearch:
         self,
         queries: Sequence[Query],
         *,
-        limit: int = LIMIT,
+        limit: int = DEFAULT_LIMIT,
         settings: Settings | None = None,
-        only: Only = ANY,
+        only: DanceFilter = ALL_DANCES,
     ) -> list[Match]:
         """As `Engine.search`; waits while parts are loaded, brought up to date or made anew."""
-        chosen = settings or DEFAULT
+        chosen = settings or DEFAULT_SETTINGS
         return self._tried(lambda view: search(self._parts, view, queries, limit, chosen, only))
 
     def _tried(self, work: Callable[[View], T]) -> T:
@@ -106,7 +106,9 @@ class ClusterSearch:
         engine = Engine(view.codebook)
         engine.add(
             [
-                Known(one.key, one.dance_id, one.fingerprint, one.label, one.collection, one.period_seconds)
+                NewTrack(
+                    one.key, one.dance_id, one.fingerprint, one.label, one.collection, one.period_seconds
+                )
                 for one in self._catalogue.tracks([dance_id])
             ]
         )
@@ -126,7 +128,7 @@ class ClusterSearch:
             reports = self._at_one_state()
             catalogue = self._catalogue
             self._view = prepared(
-                self._parts, reports, catalogue.tokeniser.codebook, catalogue.background, DEFAULT
+                self._parts, reports, catalogue.tokeniser.codebook, catalogue.background, DEFAULT_SETTINGS
             )
             return self._view
 

@@ -15,14 +15,14 @@ from dancematch.catalogue.database import State
 from dancematch.catalogue.records import Changes, ShardOf
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Engine
-from dancematch.search.settings import Only
+from dancematch.search.settings import DanceFilter
 from dancematch.search.stage1.postings import Tally
-from dancematch.search.stage1.shortlist import Census, OwnField, Ranked, Voted
-from dancematch.search.stage2.variant import Reading
-from dancematch.search.words.entries import NOBODY
-from dancematch.search.words.word_store import Placed, Volume
+from dancematch.search.stage1.shortlist import IndexSize, LocalCandidates, ProposedSegments, RankedEntries
+from dancematch.search.stage2.variant import Variant
+from dancematch.search.words.entries import BACKGROUND_TRACK
+from dancematch.search.words.word_store import PackedWords, SegmentBounds
 from dancematch.search.words.word_usage import Usage
 from dancematch.types import Codebook, Fingerprint
 
@@ -45,7 +45,7 @@ class Report(NamedTuple):
 
     state: State
     usage: Usage
-    census: Census
+    census: IndexSize
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Asked:
 
     state: State
     readings: Sequence[Fingerprint]
-    only: Only
+    only: DanceFilter
 
 
 class Nearby(NamedTuple):
     """What a part proposes, a reading each; and how often the reading's trigrams occur in it."""
 
-    ranked: list[Ranked]
+    ranked: list[RankedEntries]
     tallies: list[Tally]
 
 
@@ -74,9 +74,9 @@ class Counted(NamedTuple):
 class Fetched(NamedTuple):
     """Some tracks, and stretches of them."""
 
-    volume: Volume
+    volume: PackedWords
     names: list[str]  # of each track's dance
-    placed: Placed  # tracks by their place in the volume
+    placed: SegmentBounds  # tracks by their place in the volume
 
 
 class Shard:
@@ -84,7 +84,7 @@ class Shard:
 
     def __init__(self, source: Source, part: ShardOf) -> None:
         self._source, self._part = source, part
-        self._kept: KeptEngine | None = None
+        self._kept: CachedEngine | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -92,13 +92,13 @@ class Shard:
         self._state: State | None = None  # for which words are weighed and all is ready
         self._dances = np.zeros(0, np.int64)
 
-    def _opened(self) -> KeptEngine:
+    def _opened(self) -> CachedEngine:
         if self._kept is None:
             source = self._source
             store = Store(source.where, source.codebook.model_id, create=False)
             # Entered once among all parts: they are entries like others.
             background = source.background if self._part.number == 0 else ()
-            self._kept = KeptEngine(store, source.codebook, background, self._part)
+            self._kept = CachedEngine(store, source.codebook, background, self._part)
             self._kept.current()
         return self._kept
 
@@ -114,7 +114,7 @@ class Shard:
     def report(self) -> Report:
         """What is here."""
         engine, entries = self._engine, self._engine.library.entries
-        census = Census(
+        census = IndexSize(
             len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances,
             entries.tracks_count,
         )  # fmt: skip
@@ -157,36 +157,36 @@ class Shard:
         postings = self._engine.library.postings
         return Nearby(ranked, [postings.tally(words) for words in asked.readings])
 
-    def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[Voted]:
+    def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[ProposedSegments]:
         """What three words in a row speak for, their rarity given."""
         self._require(asked.state)
         return self._votes_known_to_all(self._field(asked).voted(tallies))
 
-    def synchronous(self, asked: Asked) -> list[Voted]:
+    def synchronous(self, asked: Asked) -> list[ProposedSegments]:
         """What synchrony speaks for."""
         self._require(asked.state)
         return self._votes_known_to_all(self._field(asked).synchronous())
 
-    def _votes_known_to_all(self, votes: Sequence[Voted]) -> list[Voted]:
+    def _votes_known_to_all(self, votes: Sequence[ProposedSegments]) -> list[ProposedSegments]:
         """The same by the numbers that hold in all parts."""
         return [
             one._replace(tracks=self._track_numbers(one.tracks), dances=self._dances[one.dances])
             for one in votes
         ]
 
-    def _field(self, asked: Asked) -> OwnField:
+    def _field(self, asked: Asked) -> LocalCandidates:
         library, rarity, codebook = self._engine.insight()
-        readings = [Reading(words, codebook, rarity) for words in asked.readings]
-        return OwnField(library, readings, asked.only)
+        readings = [Variant(words, codebook, rarity) for words in asked.readings]
+        return LocalCandidates(library, readings, asked.only)
 
-    def _known_to_all(self, ranked: Ranked) -> Ranked:
+    def _known_to_all(self, ranked: RankedEntries) -> RankedEntries:
         """The same by the numbers that hold in all parts."""
         entries = self._engine.library.entries
-        tracks, ours = entries.placed(ranked.entries).tracks, ranked.dances != NOBODY
+        tracks, ours = entries.placed(ranked.entries).tracks, ranked.dances != BACKGROUND_TRACK
         keys, dances = np.full(len(tracks), STRANGER, np.int64), ranked.dances.copy()
         keys[ours], dances[ours] = entries.keys_of(tracks[ours]), self._dances[dances[ours]]
         places = entries.places_of(ranked.entries)
-        return Ranked(numbered(keys, places, self._part.number), dances, ranked.scores)
+        return RankedEntries(numbered(keys, places, self._part.number), dances, ranked.scores)
 
     def _track_numbers(self, tracks: IntArray) -> IntArray:
         keys = self._engine.library.entries.keys_of(tracks)
@@ -203,7 +203,7 @@ class Shard:
         stretches = entries.placed(own[begins] + places)
         return self._fetched(wanted, stretches._replace(tracks=inside.astype(np.int64)))
 
-    def _fetched(self, tracks: IntArray, placed: Placed) -> Fetched:
+    def _fetched(self, tracks: IntArray, placed: SegmentBounds) -> Fetched:
         library = self._engine.library
         names = [library.entries.names[dance] for dance in library.entries.dances_of(tracks).tolist()]
         return Fetched(library.shelf.volume_of(tracks), names, placed)

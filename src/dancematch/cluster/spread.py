@@ -16,14 +16,21 @@ from dancematch.catalogue.database import State
 from dancematch.cluster.numbers import parts_of
 from dancematch.cluster.shard import Asked, Fetched, Report
 from dancematch.search.confidence.cohort import Cohort
-from dancematch.search.settings import ANY, Only, Settings
-from dancematch.search.stage1.histogram import word_rarity
+from dancematch.search.settings import ALL_DANCES, DanceFilter, Settings
+from dancematch.search.stage1.histogram import inverse_document_frequency
 from dancematch.search.stage1.postings import Tally, tally_of_all
-from dancematch.search.stage1.shortlist import VOTED, Census, Chosen, Ranked, Voted, choose
+from dancematch.search.stage1.shortlist import (
+    VOTED,
+    IndexSize,
+    Proposal,
+    ProposedSegments,
+    RankedEntries,
+    choose,
+)
 from dancematch.search.stage2.ranking import Query, Shortlisted, rank
-from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import usual_similarity
-from dancematch.search.words.word_store import Placed, Shelf, Volume
+from dancematch.search.words.word_store import PackedWords, SegmentBounds, WordStore
 from dancematch.search.words.word_usage import Usage, usage_of_all
 from dancematch.types import Codebook, Fingerprint, Match
 
@@ -50,9 +57,9 @@ class View:
     """All parts at one state of the catalogue."""
 
     state: State
-    census: Census
+    census: IndexSize
     usage: Usage
-    rarity: Rarity
+    rarity: WordStatistics
     codebook: Codebook
     cohort: Cohort
 
@@ -66,26 +73,28 @@ def prepared(
 ) -> View:
     """Get all parts, which are at one state, ready for searches."""
     state, usage = reports[0].state, usage_of_all([report.usage for report in reports])
-    census = Census(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
+    census = IndexSize(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
     ask_all(parts, "prepare", state, usage)
     shape = codebook.similarity.shape[:2]
-    words = word_rarity(usage.documents, usage.entries, settings.weighting).reshape(shape)
-    rarity = Rarity(settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape)))
+    words = inverse_document_frequency(usage.documents, usage.entries, settings.weighting).reshape(shape)
+    rarity = WordStatistics(
+        settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape))
+    )
     return View(state, census, usage, rarity, codebook, Cohort(background))
 
 
-def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[Shelf, dict[int, int]]:
+def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[WordStore, dict[int, int]]:
     """All tracks that were fetched on one shelf, and the number of each part's first."""
     volumes = {
-        part: Volume(**vars(volume))  # frozen again after the way
+        part: PackedWords(**vars(volume))  # frozen again after the way
         for part, (volume, _, _) in fetched.items()
     }
     starts = np.cumsum([0, *(len(volume) for volume in volumes.values())]).tolist()
-    shelf = Shelf(codebook.vocabulary, codebook.model_id, list(volumes.values()))
+    shelf = WordStore(codebook.vocabulary, codebook.model_id, list(volumes.values()))
     return shelf, dict(zip(volumes, starts, strict=False))
 
 
-class SpreadField:
+class ShardedCandidates:
     """The entries of all parts as one search sees them, by their `numbers`."""
 
     def __init__(self, parts: Parts, view: View, asked: Asked) -> None:
@@ -93,57 +102,57 @@ class SpreadField:
         self._tallies: list[Tally] = []
         self.searched = view.census.dances  # as far as filters go
 
-    def census(self) -> Census:
+    def census(self) -> IndexSize:
         """How many there are."""
-        if self._asked.only == ANY:
+        if self._asked.only == ALL_DANCES:
             return self._view.census
         counted = ask_all(self._parts, "counted", self._asked)
         self.searched = sum(one.searched for one in counted)
         return self._view.census._replace(allowed=sum(one.allowed for one in counted))
 
-    def nearest(self, size: int | None) -> list[Ranked]:
+    def nearest(self, size: int | None) -> list[RankedEntries]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
         found = ask_all(self._parts, "nearest", self._asked, size)
         self._tallies = [tally_of_all(of_one) for of_one in zip(*(one.tallies for one in found), strict=True)]
         return [_best_of(of_one, size) for of_one in zip(*(one.ranked for one in found), strict=True)]
 
-    def voted(self) -> list[Voted]:
+    def voted(self) -> list[ProposedSegments]:
         """What three words in a row speak for, at most `VOTED`; after `nearest`, which counts them."""
         found = ask_all(self._parts, "voted", self._asked, self._tallies)
         return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
 
-    def synchronous(self) -> list[Voted]:
+    def synchronous(self) -> list[ProposedSegments]:
         """What synchrony speaks for, at most `VOTED`."""
         found = ask_all(self._parts, "synchronous", self._asked)
         return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
 
 
-def _best_of(parts: Sequence[Ranked], size: int | None) -> Ranked:
+def _best_of(parts: Sequence[RankedEntries], size: int | None) -> RankedEntries:
     entries, dances, scores = map(np.concatenate, zip(*parts, strict=True))
     order = np.lexsort((entries, -scores))[:size]
-    return Ranked(entries[order], dances[order], scores[order])
+    return RankedEntries(entries[order], dances[order], scores[order])
 
 
-def _most_voted(parts: Sequence[Voted]) -> Voted:
-    every = Voted(*map(np.concatenate, zip(*parts, strict=True)))
+def _most_voted(parts: Sequence[ProposedSegments]) -> ProposedSegments:
+    every = ProposedSegments(*map(np.concatenate, zip(*parts, strict=True)))
     return every.at(np.lexsort((every.tracks, -every.scores))[:VOTED])
 
 
 def search(
-    parts: Parts, view: View, queries: Sequence[Query], limit: int, settings: Settings, only: Only
+    parts: Parts, view: View, queries: Sequence[Query], limit: int, settings: Settings, only: DanceFilter
 ) -> list[Match]:
     """As `Engine.search`, over all parts."""
     words = [query.fingerprint for query in queries]
-    field = SpreadField(parts, view, Asked(view.state, words, only))
+    field = ShardedCandidates(parts, view, Asked(view.state, words, only))
     chosen = choose(field, len(queries), settings)
     if not len(chosen.dances):
         return []
-    readings = [Reading(one, view.codebook, view.rarity) for one in words]
+    readings = [Variant(one, view.codebook, view.rarity) for one in words]
     shortlisted = _fetched(parts, view, chosen)
     return rank(queries, readings, shortlisted, view.cohort, field.searched, settings, limit)
 
 
-def _fetched(parts: Parts, view: View, chosen: Chosen) -> Shortlisted:
+def _fetched(parts: Parts, view: View, chosen: Proposal) -> Shortlisted:
     """The words of the chosen dances."""
     voted = chosen.voted.tracks if chosen.voted is not None else np.zeros(0, np.int64)
     numbers = np.unique(np.concatenate([*chosen.entries, voted]))
@@ -157,8 +166,10 @@ def _fetched(parts: Parts, view: View, chosen: Chosen) -> Shortlisted:
         columns[:, holders == part] = one.placed
         columns[0, holders == part] += firsts[part]
     where = [np.searchsorted(numbers, entries) for entries in chosen.entries]
-    stretches = [Placed(*columns[:, at]) for at in where]
+    stretches = [SegmentBounds(*columns[:, at]) for at in where]
     if chosen.voted is not None:
-        more = Placed(columns[0, np.searchsorted(numbers, voted)], chosen.voted.firsts, chosen.voted.lasts)
-        stretches = [Placed(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
+        more = SegmentBounds(
+            columns[0, np.searchsorted(numbers, voted)], chosen.voted.firsts, chosen.voted.lasts
+        )
+        stretches = [SegmentBounds(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
     return Shortlisted([names[track] for track in stretches[0].tracks.tolist()], stretches, shelf)

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dancematch.pipeline.extract import describe_ignored
-from dancematch.pipeline.query_variants import ClipReading
+from dancematch.pipeline.query_variants import QueryClip
 from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
-from dancematch.search.settings import ANY, LIMIT, Only, Settings
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
@@ -89,11 +89,11 @@ def _key(match: Match) -> tuple[float, float, str]:
 
 def search_dancers(
     search: Searching,
-    clip: ClipReading,
+    clip: QueryClip,
     *,
-    limit: int = LIMIT,
+    limit: int = DEFAULT_LIMIT,
     max_evalue: float = MAX_EVALUE,
-    only: Only = ANY,
+    only: DanceFilter = ALL_DANCES,
     settings: Settings | None = None,
 ) -> Answer:
     """Search for every dancer of a clip, as seen and mirrored; each has a verdict of its own.

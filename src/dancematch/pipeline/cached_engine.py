@@ -31,7 +31,7 @@ FEWEST_KEPT = 1000  # tracks; fewer are entered faster than a cache is worth
 CHANGED_SHARE = 0.1  # of the tracks, that have come since the cache was written: then it is written anew
 
 
-class KeptEngine:
+class CachedEngine:
     """The engine of one catalogue."""
 
     def __init__(
@@ -85,12 +85,12 @@ class KeptEngine:
 
     def forget_kept(self) -> None:
         """Leave nothing on disk: something was removed that is not to be found any more."""
-        from dancematch.search.words.index_cache import remove_library
+        from dancematch.search.words.index_cache import remove_index_cache
 
         self._may_keep = False  # the engine still holds in its arrays what was removed
         self.settle()
         for folder in [*self._folders(), *self._folders_of_parts()]:
-            remove_library(folder)
+            remove_index_cache(folder)
 
     def _folders_of_parts(self) -> Iterator[Path]:
         database = Path(self._store.where)
@@ -145,13 +145,16 @@ class KeptEngine:
         return engine
 
     def _apply(self, engine: "Engine", changes: Changes) -> None:
-        from dancematch.search.words.tracks import Known
+        from dancematch.search.words.tracks import NewTrack
 
         added = [t for t in changes.added if self._part is None or self._part.holds(t.dance_key)]
         back = [track.key for track in added]
         gone = engine.remove([*changes.removed, *back]) - set(back)
         engine.add(
-            [Known(t.key, t.dance_id, t.fingerprint, t.label, t.collection, t.period_seconds) for t in added]
+            [
+                NewTrack(t.key, t.dance_id, t.fingerprint, t.label, t.collection, t.period_seconds)
+                for t in added
+            ]
         )
         self._state = State(changes.generation, changes.token)
         self._come += len(added)

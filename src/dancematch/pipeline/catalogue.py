@@ -17,7 +17,7 @@ from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.motion import to_body15
-from dancematch.pipeline.cached_engine import KeptEngine
+from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.extract import (
     Look,
     MakeEstimator,
@@ -33,12 +33,12 @@ from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
-from dancematch.search.settings import ANY, LIMIT, Only, Settings
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer
-    from dancematch.pipeline.query_variants import ClipReading, Performance
+    from dancematch.pipeline.query_variants import QueryClip, QueryDancer
     from dancematch.search.engine import Engine
 
 
@@ -101,7 +101,7 @@ class Catalogue:
         self._background = load_background(tokeniser, model)
         self._store = Store(where, tokeniser.model_id, create=create, lazily=True, called=called)
         self._make_estimator = make_estimator
-        self._kept = KeptEngine(self._store, tokeniser.codebook, self._background)
+        self._kept = CachedEngine(self._store, tokeniser.codebook, self._background)
         measure_periods(self._store, tokeniser)
 
     def add(
@@ -250,9 +250,9 @@ class Catalogue:
         self,
         query: str | Path | Motion | Sequence[Motion],
         *,
-        limit: int = LIMIT,
+        limit: int = DEFAULT_LIMIT,
         max_evalue: float = MAX_EVALUE,
-        only: Only = ANY,
+        only: DanceFilter = ALL_DANCES,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
     ) -> "Answer":
@@ -276,13 +276,13 @@ class Catalogue:
 
     def readings(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
-    ) -> "list[Performance]":
+    ) -> "list[QueryDancer]":
         """Every dancer of a video, motion file, file of words or of motions, as a search reads them."""
         return list(self.read_clip(clip, on_progress).performances)
 
     def read_clip(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
-    ) -> "ClipReading":
+    ) -> "QueryClip":
         """As `readings`, together with who and what was followed in the clip but is no dancer."""
         from dancematch.pipeline.query_variants import read_clip
 

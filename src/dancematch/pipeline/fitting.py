@@ -12,7 +12,7 @@ from dancematch.pipeline.extract import Progress
 from dancematch.search.metrics.registry import METRICS
 from dancematch.search.metrics.weight_fitting import Fitted, Question, first_is_right, fit_weights
 from dancematch.search.metrics.weights import ENGINES_OWN, WEIGHTS_DEFAULT
-from dancematch.search.settings import DEFAULT
+from dancematch.search.settings import DEFAULT_SETTINGS
 
 LEARNABLE = tuple(dict.fromkeys((*ENGINES_OWN, *METRICS)))
 
@@ -70,7 +70,7 @@ def _questions(
 ) -> Iterator[Question]:
     from dancematch.search.engine import Query
 
-    settings = replace(DEFAULT, weights={name: 1 / len(metrics) for name in metrics})
+    settings = replace(DEFAULT_SETTINGS, weights={name: 1 / len(metrics) for name in metrics})
     labels = {dance.dance_id: dance.label for dance in catalogue.dances()}
     shared = {label for label, count in Counter(labels.values()).items() if label is not None and count > 1}
     if len(shared) < 2:

@@ -9,9 +9,8 @@ from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
 from dancematch.pipeline.extract import Progress, motions_of
 from dancematch.pose.selection import no_dancer, select_motions
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.search.stage2.periodicity import period_of
-from dancematch.types import Fingerprint, Motion
+from dancematch.types import SEEN_FROM, Fingerprint, Motion
 
 
 def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[int, Fingerprint]:
@@ -21,7 +20,7 @@ def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[
         for dancer, motion in motions.items()
         if tokeniser.is_long_enough(motion)
     }
-    return {dancer: words for dancer, words in made.items() if (words.visibility >= SEEN).any()}
+    return {dancer: words for dancer, words in made.items() if (words.visibility >= SEEN_FROM).any()}
 
 
 def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> dict[int, Fingerprint]:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
-from dancematch.pipeline.query_variants import Performance
+from dancematch.pipeline.query_variants import QueryDancer
 from dancematch.search.engine import Engine
-from dancematch.search.explain import Evidence, evidence_of
-from dancematch.search.stage2.local_alignment import Segment
+from dancematch.search.explain import EvidenceMatrix, evidence_of
+from dancematch.search.stage2.local_alignment import AlignedSegment
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
 
@@ -179,8 +179,8 @@ def _mean(values: FloatArray, axis: int) -> FloatArray:
 
 
 def compare(
-    clip: Sequence[Performance],
-    reference: Sequence[Performance],
+    clip: Sequence[QueryDancer],
+    reference: Sequence[QueryDancer],
     tokeniser: Tokeniser,
     background: Sequence[Fingerprint],
     *,
@@ -207,10 +207,10 @@ def compare(
 
 def laid_beside(
     match: Match,
-    evidence: Evidence,
+    evidence: EvidenceMatrix,
     clip: Motion,
     reference: Motion,
-    segments: Sequence[Segment] | None = None,
+    segments: Sequence[AlignedSegment] | None = None,
 ) -> Comparison:
     """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is.
 
@@ -235,7 +235,7 @@ def laid_beside(
     )  # fmt: skip
 
 
-def _expected(evidence: Evidence, times: Seconds, segments: Sequence[Segment]) -> Seconds:
+def _expected(evidence: EvidenceMatrix, times: Seconds, segments: Sequence[AlignedSegment]) -> Seconds:
     """When in the clip each time of the reference is, as the words have it.
 
     The line at an even tempo, and how far the passages that match lie beside it for a while: where
@@ -258,19 +258,19 @@ def _expected(evidence: Evidence, times: Seconds, segments: Sequence[Segment]) -
     return np.asarray(on_the_line(times) + np.interp(times, theirs, steady))
 
 
-def _matched(evidence: Evidence, query: Seconds, segments: Sequence[Segment]) -> float:
+def _matched(evidence: EvidenceMatrix, query: Seconds, segments: Sequence[AlignedSegment]) -> float:
     """The share of moments within passages that match, those that do not cross."""
     spans = [evidence.query.span(*segment.query) for segment in segments]
     inside = [(query >= span.start) & (query < span.end) for span in spans]
     return float(np.any(inside, axis=0).mean()) if inside else 0.0
 
 
-def in_order(segments: Sequence[Segment]) -> list[Segment]:
+def in_order(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
     """The segments, best first, that do not cross one taken before; in order of time.
 
     Where two meet, they may overlap by a little, which the worse one is cut by.
     """
-    taken: list[Segment] = []
+    taken: list[AlignedSegment] = []
     for segment in segments:
         path = segment.path
         for one in taken:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dancematch.motion import canonicalise
 from dancematch.pose.stills import grey_png, stills_at
 from dancematch.report.footage import MarkedStill
-from dancematch.search.explain import Evidence as Alignment
+from dancematch.search.explain import EvidenceMatrix as Alignment
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, FloatArray, Motion
 

@@ -23,7 +23,7 @@ from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.answer import search_dancers
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
-from dancematch.pipeline.query_variants import ClipReading, Performance, holds_words, readings_of
+from dancematch.pipeline.query_variants import QueryClip, QueryDancer, holds_words, readings_of
 from dancematch.pipeline.tokenise import decode
 from dancematch.pose import default_estimator, estimate_dancers
 from dancematch.report.compare import BONES, Comparison, directions, in_order, laid_beside
@@ -32,10 +32,10 @@ from dancematch.report.footage import Footage, MarkedStill
 from dancematch.report.rarity import Commonness, Likelihood, commonness_of, likelihood_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Engine
-from dancematch.search.explain import BESIDE_SECONDS, Measured, explain
-from dancematch.search.explain import Evidence as Alignment
-from dancematch.search.settings import Only
-from dancematch.search.stage2.local_alignment import IntArray, Segment
+from dancematch.search.explain import BESIDE_SECONDS, MetricValue, explain
+from dancematch.search.explain import EvidenceMatrix as Alignment
+from dancematch.search.settings import DanceFilter
+from dancematch.search.stage2.local_alignment import AlignedSegment, IntArray
 from dancematch.search.stage2.synchrony import SynchronyPeak, lag_curve
 from dancematch.types import Fingerprint, FloatArray, Match, Passage
 
@@ -117,7 +117,7 @@ class Evidence:
     synchrony: SynchronyPeak | None  # None: the verdict rests on words alone
     commonness: Commonness
     others: tuple[Match, ...]  # the next best dances for the same dancer
-    metrics: Mapping[str, Measured]
+    metrics: Mapping[str, MetricValue]
     limbs: tuple[Limb, ...]
     passages: tuple[Passage, ...]  # that agree along the line of the match, in order of time
     also_alike: tuple[Passage, ...]  # the best of those that agree at other places, in order of time
@@ -161,7 +161,7 @@ def look_at(
     *,
     on_progress: Progress | None = None,
     make_estimator: MakeEstimator = default_estimator,
-) -> tuple[list[Performance], Clip, Footage | None]:
+) -> tuple[list[QueryDancer], Clip, Footage | None]:
     """Read a clip for `evidence`: its dancers, what file it is and, of a video, its pictures."""
     path = Path(path)
     clip = Clip(path.name, content_hash(path), "video")
@@ -188,7 +188,7 @@ def limit_option(max_evalue: float) -> tuple[str, ...]:
 
 def evidence(
     catalogue: Catalogue,
-    performances: Sequence[Performance],
+    performances: Sequence[QueryDancer],
     clip: Clip,
     *,
     dance_id: str | None = None,
@@ -237,17 +237,17 @@ def evidence(
 
 def _found(
     engine: Engine,
-    performances: Sequence[Performance],
+    performances: Sequence[QueryDancer],
     dance_id: str | None,
     max_evalue: float,
     where: str,
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best other dances for the same dancer."""
-    search = partial(search_dancers, engine.search, ClipReading(tuple(performances)), max_evalue=max_evalue)
+    search = partial(search_dancers, engine.search, QueryClip(tuple(performances)), max_evalue=max_evalue)
     nearest = search(limit=NEAREST + 1)
     found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
-        only = Only(among=frozenset({dance_id}))
+        only = DanceFilter(among=frozenset({dance_id}))
         found = search(limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
@@ -280,7 +280,7 @@ class _Beside:
         return np.unique(self.kept[[int((i + 0.5) * count / MOMENTS) for i in range(MOMENTS)]])
 
 
-def _beside(catalogue: Catalogue, own: Performance, match: Match, alignment: Alignment) -> _Beside:
+def _beside(catalogue: Catalogue, own: QueryDancer, match: Match, alignment: Alignment) -> _Beside:
     number = dancer_of(catalogue.tracks([match.dance_id]), alignment.reference)
     motion = catalogue.dancers(match.dance_id).get(number)
     theirs = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
@@ -292,7 +292,7 @@ def _beside(catalogue: Catalogue, own: Performance, match: Match, alignment: Ali
     return _Beside(both, number, motion is not None, tuple(one.path for one in segments), passages, kept)
 
 
-def _passage(alignment: Alignment, segment: Segment) -> Passage:
+def _passage(alignment: Alignment, segment: AlignedSegment) -> Passage:
     query, reference = alignment.query.span(*segment.query), alignment.reference.span(*segment.reference)
     return Passage(query, reference, segment.tempo)
 

@@ -13,16 +13,15 @@ import numpy as np
 from dancematch.errors import InputError, MissingExtraError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import accident_sentence
-from dancematch.search.stage1.histogram import SEEN
 from dancematch.skeletons import BODY15
-from dancematch.types import Codebook, Fingerprint, FloatArray, Match
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dancematch.report.compare import Comparison
-    from dancematch.search.explain import Evidence
+    from dancematch.search.explain import EvidenceMatrix
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 110
@@ -74,7 +73,9 @@ def word_colours(vectors: FloatArray) -> FloatArray:
 # ---- a match
 
 
-def draw_match(path: Path, match: Match, evidence: "Evidence", clip: str, *, overwrite: bool = False) -> None:
+def draw_match(
+    path: Path, match: Match, evidence: "EvidenceMatrix", clip: str, *, overwrite: bool = False
+) -> None:
     """Draw how a clip lies in a known dance: evidence and paths, both in words, agreement by body part."""
     require_drawable(path)
     shown = _shown(evidence)
@@ -115,7 +116,7 @@ def _edges(fingerprint: Fingerprint) -> tuple[float, float]:
     return whole.start, whole.end
 
 
-def _draw_matrix(axes: "Axes", evidence: "Evidence", figure: "Figure") -> None:
+def _draw_matrix(axes: "Axes", evidence: "EvidenceMatrix", figure: "Figure") -> None:
     from dancematch.search.stage2.local_alignment import repeats
 
     left, right = _edges(evidence.query)
@@ -157,7 +158,7 @@ def _draw_words(
     picture = np.ones((channels, len(fingerprint), 4), dtype=np.float32)
     for row, channel in enumerate(shown):
         picture[row, :, :3] = word_colours(codebook.vectors[channel])[fingerprint.words[:, channel]]
-        picture[row, fingerprint.visibility[:, channel] < SEEN, 3] = 0
+        picture[row, fingerprint.visibility[:, channel] < SEEN_FROM, 3] = 0
     start, end = _edges(fingerprint)
     if upright:
         axes.imshow(
@@ -179,13 +180,13 @@ def _name_rows(axes: "Axes", codebook: Codebook, shown: list[int]) -> None:
     axes.set_yticks(np.arange(len(shown)), names, fontsize=8)
 
 
-def _shown(evidence: "Evidence") -> list[int]:
+def _shown(evidence: "EvidenceMatrix") -> list[int]:
     """The channels that either clip shows."""
-    seen = [(one.visibility >= SEEN).any(axis=0) for one in (evidence.query, evidence.reference)]
+    seen = [(one.visibility >= SEEN_FROM).any(axis=0) for one in (evidence.query, evidence.reference)]
     return np.flatnonzero(seen[0] | seen[1]).tolist()
 
 
-def _draw_agreement(axes: "Axes", evidence: "Evidence", shown: list[int], figure: "Figure") -> None:
+def _draw_agreement(axes: "Axes", evidence: "EvidenceMatrix", shown: list[int], figure: "Figure") -> None:
     """How alike each body part is at each moment of the clip, along the place that was found."""
     picture = np.full((len(shown), len(evidence.query)), np.nan, dtype=np.float32)
     for pairs in (evidence.straight, evidence.path):

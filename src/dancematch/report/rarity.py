@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dancematch.pipeline.query_variants import Performance
+from dancematch.pipeline.query_variants import QueryDancer
 from dancematch.search.confidence.cohort import FEWEST
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query
-from dancematch.search.explain import Evidence as Alignment
+from dancematch.search.explain import EvidenceMatrix as Alignment
 from dancematch.search.stage2.passage_rarity import holders
 from dancematch.types import Match, Span, Verdict
 
@@ -78,7 +78,7 @@ def _needed(dances: int, evalue: float) -> float | None:
     return math.log10(dances / evalue)
 
 
-def commonness_of(engine: Engine, own: Performance, match: Match, alignment: Alignment) -> Commonness:
+def commonness_of(engine: Engine, own: QueryDancer, match: Match, alignment: Alignment) -> Commonness:
     """How rare the match's best passage is, as seen and mirrored."""
     first, last = int(alignment.path[0, 0]), int(alignment.path[-1, 0])
     readings = [

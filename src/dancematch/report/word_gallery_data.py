@@ -10,8 +10,7 @@ from dancematch.errors import ModelError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.parts import LAYOUTS
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Fingerprint, FloatArray, Motion
+from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Motion
 
 NEAREST = 5  # alike words named with each
 _CONTEXT = 2  # times that a word is also said before and after: models look that far around, not farther
@@ -51,7 +50,7 @@ def count_words(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> NDArray[np
     for fingerprint in said:
         require_words_of(tokeniser.model_id, fingerprint)
         for channel, row in enumerate(counts):
-            seen = fingerprint.visibility[:, channel] >= SEEN
+            seen = fingerprint.visibility[:, channel] >= SEEN_FROM
             row += np.bincount(fingerprint.words[seen, channel], minlength=len(row))
     return counts
 
@@ -121,7 +120,7 @@ def _company(tokeniser: Tokeniser, said: Sequence[Fingerprint], channel: int) ->
     if not said:
         return company
     words = np.concatenate([fingerprint.words for fingerprint in said]).astype(np.intp)
-    seen = np.concatenate([fingerprint.visibility for fingerprint in said]) >= SEEN
+    seen = np.concatenate([fingerprint.visibility for fingerprint in said]) >= SEEN_FROM
     for other in range(channels):
         both = words[seen[:, channel] & seen[:, other]]
         together = np.bincount(both[:, channel] * size + both[:, other], minlength=size * size)

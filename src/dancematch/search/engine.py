@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.search.confidence.cohort import Cohort
-from dancematch.search.settings import ANY, DEFAULT, LIMIT, Only, Settings
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
 from dancematch.search.stage1.columns import Columns
 from dancematch.search.stage1.postings import Postings, choose_channels
-from dancematch.search.stage1.shortlist import Candidates, Library, propose
+from dancematch.search.stage1.shortlist import Candidates, SearchIndex, propose
 from dancematch.search.stage2.ranking import (
     PASSAGES,
     Query,
-    Scored,
     Shortlisted,
+    VariantScores,
     look_at,
     rank,
     score_variants,
 )
-from dancematch.search.stage2.scoring import Judged
-from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.scoring import SegmentScores
+from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import usual_similarity
 from dancematch.search.words.entries import (
     WINDOW_SECONDS,
@@ -39,20 +39,20 @@ from dancematch.search.words.entries import (
     WINDOWED_FROM_SECONDS,
     Entries,
 )
-from dancematch.search.words.index_cache import load_library, save_library
-from dancematch.search.words.tracks import Known, Tracks, tracks_of
-from dancematch.search.words.word_store import Shelf
+from dancematch.search.words.index_cache import load_index_cache, save_index_cache
+from dancematch.search.words.tracks import NewTrack, Tracks, tracks_of
+from dancematch.search.words.word_store import WordStore
 from dancematch.search.words.word_usage import Usage
 from dancematch.types import Codebook, Fingerprint, Match
 
-__all__ = ["PASSAGES", "Engine", "Insight", "Query"]
+__all__ = ["PASSAGES", "Engine", "Query", "SearchState"]
 
 
-class Insight(NamedTuple):
+class SearchState(NamedTuple):
     """What searches go by: whoever explains a match must see the very numbers."""
 
-    library: Library
-    rarity: Rarity
+    library: SearchIndex
+    rarity: WordStatistics
     codebook: Codebook
 
 
@@ -60,7 +60,7 @@ class Insight(NamedTuple):
 class _Derived:
     """What the first search after a change makes of the dances for all others; a change begins a new one."""
 
-    rarity: Rarity | None = None
+    rarity: WordStatistics | None = None
 
 
 class Engine:
@@ -72,7 +72,7 @@ class Engine:
         dances: Iterable[tuple[str, Fingerprint]] = (),
         *,
         background: Sequence[Fingerprint] = (),
-        settings: Settings = DEFAULT,
+        settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         """Enter `dances`, of which one may come several times (once a dancer or take).
 
@@ -80,9 +80,9 @@ class Engine:
         """
         self._codebook, self._settings = codebook, settings
         self._writing = threading.Lock()
-        self._library = Library(
+        self._library = SearchIndex(
             Entries(),
-            Shelf(codebook.vocabulary, codebook.model_id),
+            WordStore(codebook.vocabulary, codebook.model_id),
             Columns(len(codebook.channels), codebook.vocabulary, settings.weighting),
             Postings(codebook.vocabulary, choose_channels(codebook.channels)),
         )
@@ -92,7 +92,7 @@ class Engine:
         self._cohort = Cohort(list(background))
         self._library.entries.add_strangers(background)
         self._library.columns.append_fingerprints(background)
-        self.add([Known(key, name, words) for key, (name, words) in enumerate(dances)])
+        self.add([NewTrack(key, name, words) for key, (name, words) in enumerate(dances)])
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         if fingerprint.model_id != self._codebook.model_id:
@@ -108,11 +108,11 @@ class Engine:
         return len(self._library.entries.tracks)
 
     @property
-    def library(self) -> Library:
+    def library(self) -> SearchIndex:
         """All that is known of the dances."""
         return self._library
 
-    def add(self, known: Sequence[Known]) -> None:
+    def add(self, known: Sequence[NewTrack]) -> None:
         """Enter dancers of dances; searches find them from now on."""
         for one in known:
             self._checked(one.fingerprint)
@@ -155,9 +155,9 @@ class Engine:
         self,
         queries: Sequence[Query],
         *,
-        limit: int = LIMIT,
+        limit: int = DEFAULT_LIMIT,
         settings: Settings | None = None,
-        only: Only = ANY,
+        only: DanceFilter = ALL_DANCES,
     ) -> list[Match]:
         """The dances most like the clip, best first; each by its best reading and place.
 
@@ -165,37 +165,37 @@ class Engine:
         words are weighted in histograms stays the engine's.
         """
         chosen, rarity = settings or self._settings, self._worth()
-        readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
+        readings = [Variant(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
         shortlisted = Shortlisted(self._names(candidates), candidates.stretches, self._library.shelf)
         dances = self._library.entries.dances_searched(only)
         return rank(queries, readings, shortlisted, self._cohort, dances, chosen, limit)  # stage two
 
-    def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], Judged]:
+    def judged(self, query: Query, *, settings: Settings | None = None) -> tuple[list[str], SegmentScores]:
         """The dances that stage one proposes for one reading of a clip, and what each metric says of them."""
         chosen = settings or self._settings
-        reading = Reading(self._checked(query.fingerprint), self._codebook, self._worth())
-        candidates = propose(self._library, [reading], chosen, ANY)
+        reading = Variant(self._checked(query.fingerprint), self._codebook, self._worth())
+        candidates = propose(self._library, [reading], chosen, ALL_DANCES)
         looked = look_at(reading, self._library.shelf, candidates.stretches[0], chosen)
         return self._names(candidates), looked
 
-    def scored(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> Scored:
+    def scored(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> VariantScores:
         """What words and synchrony say of each track of one dance for one variant of a query."""
-        own = np.flatnonzero(self._library.entries.allowed(Only(among=frozenset({dance_id}))))
+        own = np.flatnonzero(self._library.entries.allowed(DanceFilter(among=frozenset({dance_id}))))
         return self.scored_tracks([query], own, settings=settings)[0]
 
     def scored_tracks(
         self, queries: Sequence[Query], tracks: NDArray[np.integer], *, settings: Settings | None = None
-    ) -> list[Scored]:
+    ) -> list[VariantScores]:
         """The same of tracks by their numbers, in the order in which they came, for each variant."""
         shelf, rarity = self._library.shelf, self._worth()
-        readings = [Reading(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
+        readings = [Variant(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         placed = [shelf.wholes(tracks)] * len(queries)
         return score_variants(readings, shelf, placed, self._cohort, settings or self._settings)
 
-    def insight(self) -> Insight:
+    def insight(self) -> SearchState:
         """What searches go by at this moment."""
-        return Insight(self._library, self._worth(), self._codebook)
+        return SearchState(self._library, self._worth(), self._codebook)
 
     def save(self, folder: str | Path, stamp: str) -> None:
         """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
@@ -204,7 +204,7 @@ class Engine:
         changes wait.
         """
         with self._writing:
-            save_library(Path(folder), stamp, self._model(), self._library)
+            save_index_cache(Path(folder), stamp, self._model(), self._library)
 
     @classmethod
     def load(
@@ -214,14 +214,14 @@ class Engine:
         codebook: Codebook,
         *,
         background: Sequence[Fingerprint] = (),
-        settings: Settings = DEFAULT,
+        settings: Settings = DEFAULT_SETTINGS,
     ) -> Self | None:
         """What `save` wrote under this very stamp, left on disk and mapped.
 
         None if there is none, or it is damaged, or was made for other words, another background or weighting.
         """
         made = cls(codebook, background=background, settings=settings)
-        library = load_library(Path(folder), stamp, made._model())
+        library = load_index_cache(Path(folder), stamp, made._model())
         if library is None:
             return None
         made._library = library
@@ -250,13 +250,13 @@ class Engine:
             self._library.columns.weigh_among(usage)
             self._derived = _Derived()
 
-    def _worth(self) -> Rarity:
+    def _worth(self) -> WordStatistics:
         """What words are worth among the entries as they are now."""
         derived = self._derived
         if derived.rarity is None:
             columns = self._library.columns
             usual = usual_similarity(self._codebook, columns.word_totals())
-            derived.rarity = Rarity(self._settings.weighting, columns.rarity(), usual)
+            derived.rarity = WordStatistics(self._settings.weighting, columns.rarity(), usual)
         return derived.rarity
 
     def _names(self, candidates: Candidates) -> list[str]:

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 from dancematch.errors import UnknownDanceError
 from dancematch.search.engine import PASSAGES, Engine, Query
 from dancematch.search.metrics.registry import PRESETS
-from dancematch.search.settings import DEFAULT, Settings
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.search.stage2.local_alignment import Segment, align, repeats
+from dancematch.search.settings import DEFAULT_SETTINGS, Settings
+from dancematch.search.stage2.local_alignment import AlignedSegment, align, repeats
 from dancematch.search.stage2.periodicity import Period, period_of
-from dancematch.search.stage2.scoring import judge
+from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import SynchronyPeak, synchrony_peak
-from dancematch.search.stage2.variant import Reading
+from dancematch.search.stage2.variant import Variant
 from dancematch.search.stage2.word_alignment import TEMPI, word_evidence
 from dancematch.search.words.entries import Entries, window_bounds
-from dancematch.search.words.word_store import Placed, Shelf
-from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Passage, Span
+from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
 SAID = 12  # words that an explanation names
 BESIDE_SECONDS = 1.0  # by which a pair of words may lie beside the line of the match and still be of it
@@ -33,7 +32,7 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricValue:
     """What one metric says, 1 the same and 0 nothing in common."""
 
     weight: float  # in the score
@@ -42,7 +41,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Said:
+class SharedWord:
     """A word of the clip that speaks for the match."""
 
     channel: str
@@ -57,15 +56,15 @@ class Said:
 class Explanation:
     """Why a match is one."""
 
-    metrics: dict[str, Measured]
-    words: tuple[Said, ...]  # those that say most, first
+    metrics: dict[str, MetricValue]
+    words: tuple[SharedWord, ...]  # those that say most, first
     passages: tuple[tuple[Passage, ...], ...]  # a group a passage of the clip: all its places in the dance
     period: Period | None  # of the known dance; None if it does not repeat itself
     query_period: Period | None
     synchrony: SynchronyPeak | None  # None where the bones of either were not seen: judged by words alone
 
 
-class Evidence:
+class EvidenceMatrix:
     """A clip, as it was read, beside the dancer of the known dance that it was matched with."""
 
     def __init__(
@@ -87,12 +86,12 @@ class Evidence:
         return word_evidence(self.query, self.reference, self.codebook, self.usual)
 
     @cached_property
-    def segments(self) -> list[Segment]:
+    def segments(self) -> list[AlignedSegment]:
         """The stretches that match, best first."""
         return align(self.matrix, limit=PASSAGES)
 
     @cached_property
-    def on_the_line(self) -> list[Segment]:
+    def on_the_line(self) -> list[AlignedSegment]:
         """The stretches that match along the line, as far as they lie on it, best first.
 
         The match is claimed for its line alone: a stretch may match elsewhere as well, above all where the
@@ -101,12 +100,12 @@ class Evidence:
         return [replace(one, path=one.path[near]) for one, near in self._near_the_line if near.mean() >= 0.5]
 
     @cached_property
-    def elsewhere(self) -> list[Segment]:
+    def elsewhere(self) -> list[AlignedSegment]:
         """The stretches that match at another place than the line, best first."""
         return [one for one, near in self._near_the_line if near.mean() < 0.5]
 
     @cached_property
-    def _near_the_line(self) -> list[tuple[Segment, NDArray[np.bool_]]]:
+    def _near_the_line(self) -> list[tuple[AlignedSegment, NDArray[np.bool_]]]:
         (offset, tempo), step = self.line, self.reference.seconds_per_word
         beside = [step * np.abs(one.path[:, 1] - offset - tempo * one.path[:, 0]) for one in self.segments]
         return [(one, apart <= BESIDE_SECONDS) for one, apart in zip(self.segments, beside, strict=True)]
@@ -147,11 +146,13 @@ class Evidence:
         channels = np.arange(len(self.codebook.channels))
         asked, found = self.query.words[pairs[:, 0]], self.reference.words[pairs[:, 1]]
         usual = self.usual[channels, asked]
-        seen = (self.query.visibility[pairs[:, 0]] >= SEEN) & (self.reference.visibility[pairs[:, 1]] >= SEEN)
+        seen = (self.query.visibility[pairs[:, 0]] >= SEEN_FROM) & (
+            self.reference.visibility[pairs[:, 1]] >= SEEN_FROM
+        )
         like = self.codebook.similarity[channels, asked, found]
         return np.where(seen, like - usual, np.nan), 1 - usual
 
-    def said(self, limit: int = SAID) -> tuple[Said, ...]:
+    def said(self, limit: int = SAID) -> tuple[SharedWord, ...]:
         """The clip's words that say most for the match along its path, and when they do."""
         pairs = self.path
         beyond = np.nan_to_num(self._beyond(pairs)[0])
@@ -163,10 +164,10 @@ class Evidence:
         ]
         return tuple(sorted(found, key=lambda one: (-one.share, one.channel, one.word))[:limit])
 
-    def _said(self, pairs: IntArray, channel: int, share: float) -> Said:
+    def _said(self, pairs: IntArray, channel: int, share: float) -> SharedWord:
         asked = self.query.words[pairs[:, 0], channel]
         same = asked == self.reference.words[pairs[:, 1], channel]
-        return Said(
+        return SharedWord(
             self.codebook.channels[channel], int(asked[0]), share, float(same.mean()),
             tuple(_spans(self.query, pairs[:, 0])), tuple(_spans(self.reference, pairs[:, 1])),
         )  # fmt: skip
@@ -184,14 +185,16 @@ def _spans(fingerprint: Fingerprint, steps: IntArray) -> Iterator[Span]:
         yield fingerprint.span(int(run[0]), int(run[-1]))
 
 
-def evidence_of(engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT) -> Evidence:
+def evidence_of(
+    engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT_SETTINGS
+) -> EvidenceMatrix:
     """The clip beside the dancer that it was matched with; `query` is the reading that `match` is of."""
     return _looked_at(engine, query, match, settings).evidence
 
 
 def explain(
-    engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT
-) -> tuple[Explanation, Evidence]:
+    engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT_SETTINGS
+) -> tuple[Explanation, EvidenceMatrix]:
     """Why a match is one, and the evidence itself, to draw."""
     looked = _looked_at(engine, query, match, settings)
     evidence = looked.evidence
@@ -210,8 +213,8 @@ def explain(
 class _Looked:
     """What the engine had before it when it judged the match."""
 
-    evidence: Evidence
-    reading: Reading
+    evidence: EvidenceMatrix
+    reading: Variant
     stretch: Fingerprint  # of the reference, that histograms and metrics are of
     cosines: FloatArray  # [channels]
     histogram: float
@@ -223,10 +226,10 @@ def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -
     library, rarity, codebook = engine.insight()
     shelf = library.shelf
     placed = _stretches(shelf, _tracks_of(library.entries, match.dance_id))
-    reading = Reading(query.fingerprint, codebook, rarity)
+    reading = Variant(query.fingerprint, codebook, rarity)
     tracks, of_whole = np.unique(placed.tracks, return_inverse=True)
     wholes = shelf.stretches(shelf.wholes(tracks))
-    judged = judge(reading, shelf.stretches(placed), wholes, settings, of_whole=of_whole)
+    judged = score_segments(reading, shelf.stretches(placed), wholes, settings, of_whole=of_whole)
     at = int(np.abs(judged.scores - match.score).argmin())
     track, first, last = (int(column[at]) for column in placed)
     reference = shelf.fingerprint(track)
@@ -235,7 +238,7 @@ def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -
         TEMPI[judged.lines.tempi[at]],
     )
     return _Looked(
-        Evidence(query.fingerprint, reference, codebook, rarity.usual, line, track),
+        EvidenceMatrix(query.fingerprint, reference, codebook, rarity.usual, line, track),
         reading, reference.stretch(first, last), judged.cosines[:, at],
         float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
     )  # fmt: skip
@@ -257,16 +260,16 @@ def _tracks_of(entries: Entries, dance_id: str) -> list[int]:
     return tracks
 
 
-def _stretches(shelf: Shelf, tracks: Sequence[int]) -> Placed:
+def _stretches(shelf: WordStore, tracks: Sequence[int]) -> SegmentBounds:
     """The wholes of tracks, and the windows that long ones are known by too."""
     rows = []
     for track in tracks:
         words = shelf.fingerprint(track)
         rows += [(track, *bounds) for bounds in ((0, len(words) - 1), *window_bounds(words))]
-    return Placed(*np.array(rows, dtype=np.int64).T)
+    return SegmentBounds(*np.array(rows, dtype=np.int64).T)
 
 
-def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, Measured]]:
+def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, MetricValue]]:
     """What every metric says, whether it counts in the score or not."""
     evidence, reading = looked.evidence, looked.reading
     shown = (looked.cosines >= 0) & (reading.seen > 0)
@@ -284,10 +287,10 @@ def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, Measur
             if not np.isnan(value)
         }
         weight = settings.weights.get(name, 0.0)
-        yield name, Measured(weight, None if np.isnan(overall) else overall, by_channel)
+        yield name, MetricValue(weight, None if np.isnan(overall) else overall, by_channel)
 
 
-def _synchrony(evidence: Evidence, match: Match) -> SynchronyPeak | None:
+def _synchrony(evidence: EvidenceMatrix, match: Match) -> SynchronyPeak | None:
     """The peak that the match was judged by: not every candidate is tried at other tempi than its own."""
     peaks = [synchrony_peak(evidence.query, evidence.reference, tempi) for tempi in ((1.0,), TEMPI)]
     known = [peak for peak in peaks if peak is not None]
@@ -295,7 +298,7 @@ def _synchrony(evidence: Evidence, match: Match) -> SynchronyPeak | None:
     return min(known, key=lambda peak: abs(peak.correlation - judged), default=None)
 
 
-def _passage(evidence: Evidence, segment: Segment) -> Passage:
+def _passage(evidence: EvidenceMatrix, segment: AlignedSegment) -> Passage:
     return Passage(
         evidence.query.span(*segment.query), evidence.reference.span(*segment.reference), segment.tempo
     )

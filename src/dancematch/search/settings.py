@@ -11,11 +11,11 @@ from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, Weighting
 
 Shortlist = Literal["capped", "paper", "all"]
 CAP = 200  # dances
-LIMIT = 10  # matches a search returns
+DEFAULT_LIMIT = 10  # matches a search returns
 
 
 @dataclass(frozen=True)
-class Only:
+class DanceFilter:
     """Which dances a search is about; None = any."""
 
     label: str | None = None
@@ -25,7 +25,7 @@ class Only:
     among: frozenset[str] | None = None  # dances by their names; chance is still judged by all
 
 
-ANY = Only()
+ALL_DANCES = DanceFilter()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,10 @@ class Settings:
         return max(dances // 2, capped) if self.shortlist == "paper" else capped
 
 
-DEFAULT = Settings(WEIGHTS_DEFAULT)
+DEFAULT_SETTINGS = Settings(WEIGHTS_DEFAULT)
 SETTINGS: Mapping[str, Settings] = MappingProxyType(
     {
-        "default": DEFAULT,
+        "default": DEFAULT_SETTINGS,
         "paper": Settings(
             WEIGHTS_PAPER, weighting="cosine", shortlist="paper", metrics="paper", ranked_by="score"
         ),

@@ -15,26 +15,26 @@ B = TypeVar("B")
 MOST = 8  # threads
 
 
-def count() -> int:
+def thread_count() -> int:
     """How many hands there are."""
     return min(MOST, os.cpu_count() or 1)
 
 
 @cache
 def _hands() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count(), thread_name_prefix="dancematch")
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix="dancematch")
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
     os.register_at_fork(after_in_child=_hands.cache_clear)
 
 
-def each(work: Callable[[A], B], things: Sequence[A]) -> list[B]:
+def parallel_map(work: Callable[[A], B], things: Sequence[A]) -> list[B]:
     """What `work` makes of each thing, in their order.
 
     The work itself must not call this: with all hands waiting nobody would be left to do it.
     """
-    if len(things) < 2 or count() < 2:
+    if len(things) < 2 or thread_count() < 2:
         return [work(thing) for thing in things]
     others = [_hands().submit(work, thing) for thing in things[1:]]
     return [work(things[0]), *(other.result() for other in others)]

@@ -15,14 +15,14 @@ from dancematch.formats import fingerprint as words_files
 from dancematch.pipeline.answer import Searching, search_dancers
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import SERVICE_SUFFIX
-from dancematch.pipeline.query_variants import ClipReading, read_motions, readings_of, readings_of_words
+from dancematch.pipeline.query_variants import QueryClip, read_motions, readings_of, readings_of_words
 from dancematch.pose.weights import cache_dir
 from dancematch.report.compare import compare
 from dancematch.report.evidence import Clip, Kind, dancer_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Query
 from dancematch.search.explain import explain
-from dancematch.search.settings import LIMIT, Only
+from dancematch.search.settings import DEFAULT_LIMIT, DanceFilter
 from dancematch.server.files.upload import Intake, Upload
 from dancematch.server.files.videos import Videos
 from dancematch.server.jobs.child import Picture, Seen
@@ -52,7 +52,7 @@ MOST_EXPLAINED = 4e9  # words of the clip times words of the dance squared: some
 class Wanted:
     """What a search is about."""
 
-    limit: int = LIMIT
+    limit: int = DEFAULT_LIMIT
     max_evalue: float = MAX_EVALUE
     label: str | None = None
     collection: str | None = None
@@ -215,7 +215,7 @@ class Service:
         """Search for what a small file shows, now."""
         tokeniser = self.catalogue.tokeniser
         if upload.holds_words:
-            reading = ClipReading(tuple(readings_of_words(self._checked_words(upload.path), tokeniser)))
+            reading = QueryClip(tuple(readings_of_words(self._checked_words(upload.path), tokeniser)))
         else:
             reading = read_motions(self._checked(formats.read(upload.path)), tokeniser, "the file")
         kind: Kind = "motion words" if upload.holds_words else "motion file"
@@ -223,7 +223,7 @@ class Service:
 
     def answer(
         self,
-        reading: ClipReading,
+        reading: QueryClip,
         wanted: Wanted,
         clip: Clip,
         pictures: Sequence[Picture] = (),
@@ -231,7 +231,7 @@ class Service:
         """Search for every dancer of a clip, and hold it for questions about it."""
         began = time.perf_counter()
         search, searched = self._choose_search()
-        only = Only(wanted.label, wanted.collection, wanted.periodic)
+        only = DanceFilter(wanted.label, wanted.collection, wanted.periodic)
         found = search_dancers(search, reading, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only)
         self.metrics.search(found.verdict)
         search_id = secrets.token_hex(16) if wanted.keep else None

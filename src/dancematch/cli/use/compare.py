@@ -13,7 +13,7 @@ from dancematch.errors import InputError
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
     from dancematch.pipeline.extract import Progress
-    from dancematch.pipeline.query_variants import Performance
+    from dancematch.pipeline.query_variants import QueryDancer
     from dancematch.report.compare import Comparison
 
 NO_MATCH = 3
@@ -95,7 +95,7 @@ def _require_writable(output: Path, force: bool) -> None:
 
 def _performances(
     what: str, catalogue: str | None, tokeniser: "Tokeniser", model: str | None, tell: "Progress"
-) -> "list[Performance]":
+) -> "list[QueryDancer]":
     """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.query_variants import read_clip, readings_of

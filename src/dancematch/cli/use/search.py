@@ -22,15 +22,15 @@ from dancematch.cli.output import (
 from dancematch.cli.use.explanation import print_explanation
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
-from dancematch.search.settings import DEFAULT, LIMIT, SETTINGS, Only, Settings
+from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, SETTINGS, DanceFilter, Settings
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.extract import Progress
-    from dancematch.pipeline.query_variants import ClipReading
+    from dancematch.pipeline.query_variants import QueryClip
     from dancematch.search.engine import Engine
-    from dancematch.search.explain import Evidence, Explanation
+    from dancematch.search.explain import EvidenceMatrix, Explanation
     from dancematch.types import Match
 
 NO_MATCH = 3
@@ -40,7 +40,9 @@ NEAREST = 3  # dances that are named when none is a match
 @click.command("search")
 @click.argument("catalogue")
 @click.argument("clip", type=click.Path(path_type=Path))
-@click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="Dances to show.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Dances to show."
+)
 @max_evalue_option(
     "A dance that a search gives by accident more often than this is no match, only a possible one."
 )
@@ -111,7 +113,7 @@ def search_command(
 
     if shards is not None and cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
-    settings, only = _settings(weights, shortlist), Only(label, collection, periodic)
+    settings, only = _settings(weights, shortlist), DanceFilter(label, collection, periodic)
     if plot is not None:
         _require_drawable(plot, force)
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
@@ -136,7 +138,7 @@ def search_command(
         _draw(plot, first, reasons[_key(first)][1], clip.name, force)
 
 
-def _read(clip: Path, known: "Catalogue", tell: "Progress", as_json: bool) -> "ClipReading":
+def _read(clip: Path, known: "Catalogue", tell: "Progress", as_json: bool) -> "QueryClip":
     """The dancers of the clip; an error is told as the object of this clip too, if it is JSON."""
     from dancematch.pipeline.query_variants import holds_words
 
@@ -171,15 +173,15 @@ def _key(match: "Match") -> tuple[int, str]:
 
 
 def _explain(
-    engine: "Engine", read: "ClipReading", match: "Match", settings: Settings
-) -> "tuple[Explanation, Evidence]":
+    engine: "Engine", read: "QueryClip", match: "Match", settings: Settings
+) -> "tuple[Explanation, EvidenceMatrix]":
     from dancematch.search.explain import explain
 
     own = next(one for one in read.performances if one.dancer == match.dancer)
     return explain(engine, own.queries()[int(match.mirrored)], match, settings)
 
 
-def _draw(path: Path, match: "Match", evidence: "Evidence", clip: str, force: bool) -> None:
+def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, force: bool) -> None:
     from dancematch.report.pictures import draw_match
 
     draw_match(path, match, evidence, clip, overwrite=force)
@@ -192,7 +194,9 @@ def _settings(weights: str, shortlist: str | None) -> Settings:
 
     from dancematch.search.metrics.weights import read_weights
 
-    chosen = SETTINGS.get(weights) or replace(DEFAULT, weights=read_weights(weights), ranked_by="score")
+    chosen = SETTINGS.get(weights) or replace(
+        DEFAULT_SETTINGS, weights=read_weights(weights), ranked_by="score"
+    )
     return replace(chosen, shortlist=shortlist) if shortlist else chosen  # type: ignore[arg-type]
 
 
@@ -246,8 +250,8 @@ def _print_dancer(one: "DancerAnswer") -> None:
         print_matches(list(one.candidates))
 
 
-def _tell_of_nothing(clip: Path, catalogue: str, only: Only) -> None:
-    if only == Only():
+def _tell_of_nothing(clip: Path, catalogue: str, only: DanceFilter) -> None:
+    if only == DanceFilter():
         say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:
         say(

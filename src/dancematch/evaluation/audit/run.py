@@ -29,7 +29,7 @@ from dancematch.evaluation.measures.bootstrap import Interval, bootstrap_interva
 from dancematch.evaluation.measures.temporal_overlap import ENOUGH, temporal_iou
 from dancematch.motion import excerpt, mirror, perturb
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, shipped_calibration, verdict_of
-from dancematch.search.settings import Only
+from dancematch.search.settings import DanceFilter
 from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
 
@@ -335,7 +335,7 @@ def _ask(
         return None
     queries, engine = [query for one in read for query in one.queries()], catalogue.engine()
     found = engine.search(queries, limit=1)
-    unknown = engine.search(queries, limit=1, only=Only(but=family))
+    unknown = engine.search(queries, limit=1, only=DanceFilter(but=family))
     right = bool(found) and found[0].dance_id in family
     return AuditAnswer(
         name, change, right,

@@ -7,8 +7,8 @@ import numpy as np
 
 from dancematch.model.patches import PatchTokeniser
 from dancematch.motion import CANONICAL, PERTURBATIONS, canonicalise, perturb
-from dancematch.search.stage1.histogram import SEEN, word_counts
-from dancematch.types import Fingerprint, FloatArray, Motion, WordArray
+from dancematch.search.stage1.histogram import word_counts
+from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Motion, WordArray
 
 CHANGES = tuple(name for name in PERTURBATIONS if name != "crop")  # all that keep the dance's extent
 
@@ -44,7 +44,7 @@ def measure_words(model: PatchTokeniser, motions: Sequence[Motion], *, seed: int
         perplexity={name: perplexity(row) for name, row in by_channel.items()},
         agreement=agreement,
         error_cm=100 * float(np.mean(errors)),
-        words=int(np.sum([(spoken.visibility >= SEEN).sum(axis=0).max() for spoken in prints])),
+        words=int(np.sum([(spoken.visibility >= SEEN_FROM).sum(axis=0).max() for spoken in prints])),
     )
 
 

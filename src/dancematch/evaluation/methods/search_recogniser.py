@@ -11,7 +11,7 @@ from dancematch.pipeline.query_variants import readings_of
 from dancematch.pipeline.tokenise import words_in
 from dancematch.search.confidence.verdict import Basis
 from dancematch.search.engine import Engine, Query
-from dancematch.search.settings import DEFAULT, Only
+from dancematch.search.settings import DEFAULT_SETTINGS, DanceFilter
 from dancematch.types import Fingerprint, Match
 
 
@@ -21,7 +21,7 @@ class SearchMethod:
     def __init__(self, basis: Basis = "both", model: str | None = None) -> None:
         """Search in the words of the shipped model, or of one by its folder or name."""
         self.name = basis if model is None else f"{basis}-{model.rstrip('/').rpartition('/')[2]}"
-        self.settings = replace(DEFAULT, basis=basis)
+        self.settings = replace(DEFAULT_SETTINGS, basis=basis)
         self._model = load_model(model)
         self._background = load_background(self._model, model)
         self._words: dict[str, list[Fingerprint]] = {}
@@ -64,7 +64,7 @@ class SearchRecogniser:
         queries = self._method.queries(query)
         if not queries or not self._engine.tracks:
             return []
-        settings, only = self._method.settings, Only(but=without)
+        settings, only = self._method.settings, DanceFilter(but=without)
         matches = self._engine.search(queries, limit=CANDIDATES, only=only, settings=settings)
         return [_candidate(match) for match in matches]
 

@@ -15,10 +15,9 @@ from dancematch.model.tokeniser import load_background
 from dancematch.motion import FPS, canonicalise, excerpt
 from dancematch.search.confidence.cohort import Cohort
 from dancematch.search.metrics.registry import combine
-from dancematch.search.settings import DEFAULT, SETTINGS, Settings
+from dancematch.search.settings import DEFAULT_SETTINGS, SETTINGS, Settings
 from dancematch.search.stage1.histogram import (
     DEFAULT_WEIGHTING,
-    SEEN,
     Histograms,
     Weighting,
     channels_seen,
@@ -26,12 +25,12 @@ from dancematch.search.stage1.histogram import (
     word_counts,
 )
 from dancematch.search.stage2.ranking import score_variants
-from dancematch.search.stage2.scoring import judge
-from dancematch.search.stage2.variant import Rarity, Reading
+from dancematch.search.stage2.scoring import score_segments
+from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import usual_similarity
 from dancematch.search.words.entries import window_bounds
-from dancematch.search.words.word_store import Placed, Shelf
-from dancematch.types import Fingerprint, FloatArray, Motion, Span
+from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Motion, Span
 
 SOFT_WORDS = 3  # words that a soft patch is counted as
 
@@ -65,9 +64,9 @@ class WordMethod:
 # How stage two searches; None = histograms alone.
 SEARCHES: Mapping[str, Settings | None] = {
     "histogram": None,
-    "two-stage": replace(DEFAULT, ranked_by="score"),
-    "likelihood": DEFAULT,  # as `dancematch search`: words and synchrony
-    "brute-force": replace(DEFAULT, shortlist="all", ranked_by="score"),
+    "two-stage": replace(DEFAULT_SETTINGS, ranked_by="score"),
+    "likelihood": DEFAULT_SETTINGS,  # as `dancematch search`: words and synchrony
+    "brute-force": replace(DEFAULT_SETTINGS, shortlist="all", ranked_by="score"),
     "paper": SETTINGS["paper"],
 }
 
@@ -117,7 +116,7 @@ def _soft_counts(model: PatchTokeniser, canonical: Motion, phase: Fingerprint) -
     """The weight of each word in one phase of a query; `canonical` begins where the phase does."""
     words, weights = soft_assignment(model.latents(canonical), model.vectors, SOFT_WORDS)
     counts = np.zeros((words.shape[1], model.vocabulary), dtype=np.float32)
-    seen = phase.visibility >= SEEN
+    seen = phase.visibility >= SEEN_FROM
     for channel, row in enumerate(counts):
         np.add.at(row, words[seen[:, channel], channel], weights[seen[:, channel], channel])
     return counts
@@ -159,8 +158,8 @@ class WordComparison:
         self._seen = np.stack([channels_seen(entry) for entry in flat], axis=1)
         self._histograms = Histograms(counts, method.weighting)
         usual = usual_similarity(model.codebook, np.sum(counts, axis=0, dtype=np.int64))
-        self._rarity = Rarity(method.weighting, self._histograms.rarity, usual)
-        self._shelf = Shelf(model.vocabulary, model.model_id)
+        self._rarity = WordStatistics(method.weighting, self._histograms.rarity, usual)
+        self._shelf = WordStore(model.vocabulary, model.model_id)
         self._shelf.add(self._prints)
         self._remembered = remembered or ComparisonCache()
         self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw and suite
@@ -203,7 +202,7 @@ class WordComparison:
         """Where in a clip the query lies, by the order of words; None if order does not count."""
         if self._method.settings is None:
             return None
-        reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        reading = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
         lines = reading.lines(self._shelf.stretches(self._shelf.wholes(np.array([clip]))))
         return reading.spans(self._prints[clip], int(lines.offsets[0]), int(lines.tempi[0]))[1]
 
@@ -217,16 +216,16 @@ class WordComparison:
         return row[chosen]
 
     def _ask_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> Values:
-        reading = Reading(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        reading = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
         scores, ends = self._of_entries(query), self._firsts[1:]
         best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]
-        placed = Placed(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
+        placed = SegmentBounds(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
         if settings.ranked_by == "likelihood":
             # As `dancematch search` orders them, except that a suite asks for one variant, as seen.
             (scored,) = score_variants([reading], self._shelf, [placed], self._cohort, settings)
             return scored.ranking_keys(settings)
         wholes = self._shelf.stretches(self._shelf.wholes(chosen))
-        parts = judge(reading, self._shelf.stretches(placed), wholes, settings).parts
+        parts = score_segments(reading, self._shelf.stretches(placed), wholes, settings).parts
         # The query's own way of counting (phases, soft words) is stage one's; order is read from one phase.
         return combine({**parts, "histogram": scores[best]}, settings.weights)
 

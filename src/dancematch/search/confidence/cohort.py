@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dancematch.search.settings import Settings
-from dancematch.search.stage2.scoring import judge
+from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import Pointing
-from dancematch.search.stage2.variant import Reading
-from dancematch.search.words.word_store import EMPTY, Bones, Stretches, pack, unpack
+from dancematch.search.stage2.variant import Variant
+from dancematch.search.words.word_store import EMPTY, Bones, Segments, pack, unpack
 from dancematch.types import BONE_NUMBERS, Fingerprint, FloatArray
 
 Evidence = dict[str, FloatArray]  # what the likelihood ratio is computed from, by name: [candidates] each
@@ -27,7 +27,7 @@ LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0, which
 class CohortPart(NamedTuple):
     """Some members of a cohort, packed."""
 
-    stretches: Stretches
+    stretches: Segments
     bones: Bones
 
 
@@ -94,7 +94,7 @@ def _nearest(scores: FloatArray) -> float:
     return float(np.sort(scores)[-NEAREST:].mean())
 
 
-def null_scores(reading: Reading, pointing: Pointing, cohort: CohortPart, settings: Settings) -> NullScores:
+def null_scores(reading: Variant, pointing: Pointing, cohort: CohortPart, settings: Settings) -> NullScores:
     """What members of the cohort score against one variant of the query."""
-    parts = judge(reading, cohort.stretches, cohort.stretches, settings).parts
+    parts = score_segments(reading, cohort.stretches, cohort.stretches, settings).parts
     return NullScores(parts["histogram"], parts["order"], pointing.synchrony(cohort.bones).strengths)

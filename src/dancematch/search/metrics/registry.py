@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Codebook, Fingerprint, FloatArray, WordArray
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, WordArray
 
 GAP_STRENGTH = 0.5  # beta of ERP: what leaving a word out costs, of its distance to the gap
 
@@ -83,7 +82,7 @@ def _kind(fingerprint: Fingerprint) -> tuple[str, int, int]:
 
 def _channels(fingerprints: Sequence[Fingerprint]) -> tuple[Words, ...]:
     words = np.concatenate([fingerprint.words for fingerprint in fingerprints])  # [all steps, channels]
-    seen = np.concatenate([fingerprint.visibility for fingerprint in fingerprints]) >= SEEN
+    seen = np.concatenate([fingerprint.visibility for fingerprint in fingerprints]) >= SEEN_FROM
     ends = np.cumsum([0, *map(len, fingerprints)])
     counted = np.zeros((len(words) + 1, words.shape[1]), dtype=np.int64)
     np.cumsum(seen, axis=0, out=counted[1:])
@@ -131,7 +130,7 @@ class WordMetric:
             _require_model(fingerprint, codebook)
         values = np.full((len(codebook.channels), len(packed)), np.nan, dtype=np.float32)
         for number, words in enumerate(packed.channels):
-            asked = query.words[query.visibility[:, number] >= SEEN, number]
+            asked = query.words[query.visibility[:, number] >= SEEN_FROM, number]
             if len(asked):
                 shown = words.lengths > 0
                 compared = self.compare(Channel(asked, words, codebook, number))

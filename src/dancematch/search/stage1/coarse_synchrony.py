@@ -17,8 +17,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
-from dancematch.search.thread_pool import each
-from dancematch.search.words.word_store import Bones, Volume
+from dancematch.search.thread_pool import parallel_map
+from dancematch.search.words.word_store import Bones, PackedWords
 from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray
 
 MOST_TRACKS = 10_000  # of a catalogue that is searched so
@@ -51,17 +51,17 @@ def averaged(bones: Bones) -> CoarseTracks:
     return CoarseTracks(values, energies, offsets)
 
 
-_averaged: "WeakKeyDictionary[Volume, CoarseTracks]" = WeakKeyDictionary()  # volumes do not change
+_averaged: "WeakKeyDictionary[PackedWords, CoarseTracks]" = WeakKeyDictionary()  # volumes do not change
 
 
-def _averaged_volume(volume: Volume) -> CoarseTracks:
+def _averaged_volume(volume: PackedWords) -> CoarseTracks:
     if volume not in _averaged:
         _averaged[volume] = averaged(Bones(volume.bones, volume.offsets))
     return _averaged[volume]
 
 
 def coarse_scores(
-    queries: Sequence[BoneArray], volumes: Sequence[Volume], seconds_per_step: float
+    queries: Sequence[BoneArray], volumes: Sequence[PackedWords], seconds_per_step: float
 ) -> list[CoarseScores]:
     """Variants of a query against all tracks of the volumes, end to end."""
     ends = np.cumsum([0, *map(len, queries)])
@@ -93,7 +93,7 @@ def _score_tracks(
         own = query.energies, query.offsets
         _best_lags(rows @ values.T, *own, energies, bounds - bounds[0], least, *found)
 
-    each(score, _parts(tracks.offsets))
+    parallel_map(score, _parts(tracks.offsets))
     return scores, lags
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.search import thread_pool as hands
+from dancematch.search import thread_pool
 from dancematch.search.stage1 import blocks as block_parts
 from dancematch.search.stage1.blocks import ROWS, Block, frozen
 from dancematch.search.stage1.columns_cache import Contents, load_folder, save_folder
@@ -216,7 +216,7 @@ class Columns:
             for block, norms in snapshot.parts()
         ]
         kept = min(size, max(1, snapshot.entries))
-        shares = max(1, min(hands.count() // max(1, len(asked)), len(parts) // BLOCKS_A_HAND))
+        shares = max(1, min(thread_pool.thread_count() // max(1, len(asked)), len(parts) // BLOCKS_A_HAND))
 
         def top(task: tuple[Asked, int]) -> Top:
             one, share = task
@@ -226,7 +226,7 @@ class Columns:
                 search(known, one, sums, open_to, best)
             return Top(best[1], best[0])
 
-        found = hands.each(top, [(one, share) for one in asked for share in range(shares)])
+        found = thread_pool.parallel_map(top, [(one, share) for one in asked for share in range(shares)])
         return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:

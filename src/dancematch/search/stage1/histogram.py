@@ -12,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.types import Fingerprint, FloatArray
+from dancematch.types import SEEN_FROM, Fingerprint, FloatArray
 
 Weighting = Literal["cosine", "sqrt-idf"]
 DEFAULT_WEIGHTING: Weighting = "sqrt-idf"
 UNITS: Mapping[Weighting, float] = {"cosine": 1.0, "sqrt-idf": 0.25}  # that a count's worth comes in
 RARITY_STEPS = 64  # a word's rarity is a whole number of these to 1
-SEEN = 0.4  # a word below this visibility is a guess of the pose estimator and is not counted
 
 
 def word_counts(fingerprint: Fingerprint) -> NDArray[np.uint8]:
     """How often each word is seen: [channels, words], at most 255."""
     shape = fingerprint.words.shape[1], fingerprint.vocabulary
     cells = fingerprint.words + fingerprint.vocabulary * np.arange(shape[0])
-    counts = np.bincount(cells[fingerprint.visibility >= SEEN], minlength=shape[0] * shape[1])
+    counts = np.bincount(cells[fingerprint.visibility >= SEEN_FROM], minlength=shape[0] * shape[1])
     return np.minimum(counts, 255).astype(np.uint8).reshape(shape)
 
 
@@ -50,7 +49,7 @@ def codes_of(weighting: Weighting) -> NDArray[np.uint8]:
     return np.asarray(np.rint(damped(np.arange(256), weighting) / UNITS[weighting]), dtype=np.uint8)
 
 
-def word_rarity(documents: NDArray[Any], entries: int, weighting: Weighting) -> FloatArray:
+def inverse_document_frequency(documents: NDArray[Any], entries: int, weighting: Weighting) -> FloatArray:
     """What a word is worth that `documents` of the entries have.
 
     In steps, far smaller than any search could tell: an entry more or less then changes the worth of
@@ -70,7 +69,7 @@ class Histograms:
         self.weighting = checked_weighting(weighting)
         self._counts = np.ascontiguousarray(np.stack(counts, axis=2))  # [C, K, N]
         documents = (self._counts > 0).sum(axis=2)
-        self.rarity = word_rarity(documents, len(self), self.weighting)  # [C, K]
+        self.rarity = inverse_document_frequency(documents, len(self), self.weighting)  # [C, K]
         self._norms = np.stack(  # [C, N]; a channel at a time, for memory's sake
             [np.linalg.norm(damped(rows, self.weighting) * rarity[:, None], axis=0)
              for rows, rarity in zip(self._counts, self.rarity, strict=True)]
@@ -109,4 +108,4 @@ def combine_channels(cosines: FloatArray, query_seen: FloatArray, entry_seen: Fl
 
 def channels_seen(fingerprint: Fingerprint) -> FloatArray:
     """The share of its words that each channel shows: [channels]."""
-    return np.asarray((fingerprint.visibility >= SEEN).mean(axis=0), dtype=np.float32)
+    return np.asarray((fingerprint.visibility >= SEEN_FROM).mean(axis=0), dtype=np.float32)

@@ -1,10 +1,10 @@
 """What depends on all entries together: how rare each word is, and with it every entry's norms.
 
 One entry more or less moves the rarity of every word a little, but rarity comes in steps
-(`word_rarity`), so that hardly any word's changes. The next state's norms are therefore the last
-one's, corrected for the words whose rarity did change; blocks that are new start from nothing. A squared
-norm is a sum of integers, the squared rarity in squared steps times the squared code of a count, so
-the corrected one is the very number that a store freshly built of the same entries has.
+(`inverse_document_frequency`), so that hardly any word's changes. The next state's norms are therefore
+the last one's, corrected for the words whose rarity did change; blocks that are new start from nothing.
+A squared norm is a sum of integers, the squared rarity in squared steps times the squared code of a
+count, so the corrected one is the very number that a store freshly built of the same entries has.
 
 Letters: C channels, cells = C * K, N entries.
 """

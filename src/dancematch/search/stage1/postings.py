@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.search.stage1 import trigram_kernels as trigrams
 from dancematch.search.stage1.blocks import frozen
-from dancematch.search.words.word_store import Volume, pack
+from dancematch.search.words.word_store import PackedWords, pack
 from dancematch.types import Fingerprint, FloatArray
 
 CHANNELS = 2  # that are entered: more find little more (bench/shortlisted.py) and cost memory in proportion
@@ -138,7 +138,7 @@ class Postings:
         checked = [self._checked(fingerprint) for fingerprint in fingerprints]
         return self.enter(pack(checked)) if checked else range(len(self._alive), len(self._alive))
 
-    def enter(self, volume: Volume) -> range:
+    def enter(self, volume: PackedWords) -> range:
         """Enter packed tracks; the numbers they got."""
         first, count = len(self._alive), len(volume)
         if np.diff(volume.offsets).max(initial=0) > LONGEST:

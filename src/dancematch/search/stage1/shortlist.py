@@ -5,8 +5,8 @@ more like the clip than one that was taken. By three words in a row (`postings.p
 clips that a histogram cannot tell apart. And, in a catalogue that is not too large for it, by synchrony
 (`coarse_synchrony.py`), which finds what another person dances in other words at the same moments.
 
-What is chosen depends on the entries alone, not on where they are: `choose` asks a `Field`, which is
-this process's own `Library` here and may be the parts of one on many machines.
+What is chosen depends on the entries alone, not on where they are: `choose` asks a `CandidateSource`,
+which is this process's own `SearchIndex` here and may be the parts of one on many machines.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.settings import ANY, Only, Settings
+from dancematch.search.settings import ALL_DANCES, DanceFilter, Settings
 from dancematch.search.stage1.coarse_synchrony import MOST_TRACKS, CoarseScores, coarse_scores
 from dancematch.search.stage1.columns import Columns
 from dancematch.search.stage1.postings import Postings, Tally
-from dancematch.search.stage2.variant import Reading
-from dancematch.search.thread_pool import each
-from dancematch.search.words.entries import NOBODY, Entries
-from dancematch.search.words.word_store import Placed, Shelf, bones_of
+from dancematch.search.stage2.variant import Variant
+from dancematch.search.thread_pool import parallel_map
+from dancematch.search.words.entries import BACKGROUND_TRACK, Entries
+from dancematch.search.words.word_store import SegmentBounds, WordStore, bones_of
 
 VOTED = 20  # tracks that each reading of the clip may add by three words in a row, and as many by synchrony
 _SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long one has many; never more
@@ -31,7 +31,7 @@ _SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long
 IntArray = NDArray[np.int64]
 
 
-class Census(NamedTuple):
+class IndexSize(NamedTuple):
     """How many there are."""
 
     entries: int  # strangers included
@@ -41,15 +41,15 @@ class Census(NamedTuple):
     tracks: int
 
 
-class Ranked(NamedTuple):
+class RankedEntries(NamedTuple):
     """Entries by how like one reading they are, best first; equal ones in the order of their numbers."""
 
     entries: IntArray
-    dances: IntArray  # `NOBODY` for a stranger
+    dances: IntArray  # `BACKGROUND_TRACK` for a stranger
     scores: NDArray[np.float32]
 
 
-class Voted(NamedTuple):
+class ProposedSegments(NamedTuple):
     """Stretches that another way than the histogram speaks for, best first; equal ones in track order."""
 
     tracks: IntArray
@@ -59,38 +59,40 @@ class Voted(NamedTuple):
     scores: NDArray[np.float32]
     allowed: NDArray[np.bool_]  # whether the search may find them
 
-    def at(self, places: Sequence[int] | NDArray[np.integer]) -> "Voted":
+    def at(self, places: Sequence[int] | NDArray[np.integer]) -> "ProposedSegments":
         """Some of them."""
         tracks, dances, firsts, lasts, scores, allowed = self
         where = np.asarray(places, dtype=np.intp)
-        return Voted(tracks[where], dances[where], firsts[where], lasts[where], scores[where], allowed[where])
+        return ProposedSegments(
+            tracks[where], dances[where], firsts[where], lasts[where], scores[where], allowed[where]
+        )
 
 
-class Field(Protocol):
+class CandidateSource(Protocol):
     """All entries, as a search of one clip sees them; a list has an item a reading of the clip."""
 
-    def census(self) -> Census:
+    def census(self) -> IndexSize:
         """How many there are."""
 
-    def nearest(self, size: int | None) -> list[Ranked]:
+    def nearest(self, size: int | None) -> list[RankedEntries]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
 
-    def voted(self) -> list[Voted]:
+    def voted(self) -> list[ProposedSegments]:
         """What three words in a row speak for, at most `VOTED`."""
 
-    def synchronous(self) -> list[Voted]:
+    def synchronous(self) -> list[ProposedSegments]:
         """What synchrony speaks for, at most `VOTED`."""
 
 
-class Chosen(NamedTuple):
+class Proposal(NamedTuple):
     """Proposed dances by the numbers that their field gives them."""
 
     dances: IntArray
     entries: list[IntArray]  # a reading: the entry of each dance that is most like it
-    voted: Voted | None  # further dances, the same stretch of each for every reading
+    voted: ProposedSegments | None  # further dances, the same stretch of each for every reading
 
     @classmethod
-    def nobody(cls, readings: int) -> "Chosen":
+    def nobody(cls, readings: int) -> "Proposal":
         """No dance at all."""
         none = np.zeros(0, np.int64)
         return cls(none, [none] * readings, None)
@@ -101,7 +103,7 @@ class Candidates:
     """Proposed dances: for each reading of the clip, the stretch most like it."""
 
     dances: IntArray
-    stretches: list[Placed]  # a reading: one a dance
+    stretches: list[SegmentBounds]  # a reading: one a dance
 
     def __len__(self) -> int:
         return len(self.dances)
@@ -116,33 +118,33 @@ class _Best(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Library:
+class SearchIndex:
     """All that is known of the dances, in the shapes that each way of looking needs."""
 
     entries: Entries
-    shelf: Shelf
+    shelf: WordStore
     columns: Columns
     postings: Postings
 
 
-class OwnField:
+class LocalCandidates:
     """The entries of a library, by its own numbers."""
 
-    def __init__(self, library: Library, readings: Sequence[Reading], only: Only) -> None:
+    def __init__(self, library: SearchIndex, readings: Sequence[Variant], only: DanceFilter) -> None:
         self._library, self._readings, self._only = library, readings, only
         self._allowed = library.entries.allowed(only)
 
-    def census(self) -> Census:
+    def census(self) -> IndexSize:
         """How many there are."""
         entries = self._library.entries
         allowed = entries.dances_among(self._allowed, self._only)
         columns, tracks = self._library.columns, entries.tracks_count
-        return Census(len(columns), len(entries.strangers), entries.dances, allowed, tracks)
+        return IndexSize(len(columns), len(entries.strangers), entries.dances, allowed, tracks)
 
-    def nearest(self, size: int | None) -> list[Ranked]:
+    def nearest(self, size: int | None) -> list[RankedEntries]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
         columns, readings = self._library.columns, self._readings
-        among = None if self._only == ANY else self._library.entries.entries_among(self._allowed)
+        among = None if self._only == ALL_DANCES else self._library.entries.entries_among(self._allowed)
         if size is not None:
             counts, seen = [one.counts for one in readings], [one.seen for one in readings]
             return [self._ranked(*top) for top in columns.top_of_each(counts, seen, size, among)]
@@ -151,25 +153,27 @@ class OwnField:
             every = [type(top)(top.rows[among[top.rows]], top.scores[among[top.rows]]) for top in every]
         return [self._ranked(*top) for top in every]
 
-    def _ranked(self, rows: IntArray, scores: NDArray[np.float32]) -> Ranked:
+    def _ranked(self, rows: IntArray, scores: NDArray[np.float32]) -> RankedEntries:
         entries = self._library.entries
         tracks = entries.placed(rows).tracks
-        dances = np.full(len(rows), NOBODY, np.int64)
-        dances[tracks != NOBODY] = entries.dances_of(tracks[tracks != NOBODY])
-        return Ranked(rows, dances, scores)
+        dances = np.full(len(rows), BACKGROUND_TRACK, np.int64)
+        dances[tracks != BACKGROUND_TRACK] = entries.dances_of(tracks[tracks != BACKGROUND_TRACK])
+        return RankedEntries(rows, dances, scores)
 
-    def voted(self, tallies: Sequence[Tally] | None = None) -> list[Voted]:
+    def voted(self, tallies: Sequence[Tally] | None = None) -> list[ProposedSegments]:
         """What three words in a row speak for, at most `VOTED`; how rare they are, `tallies` may say."""
         numbers = range(len(self._readings))
-        return each(lambda n: self._voted(self._readings[n], tallies[n] if tallies else None), numbers)
+        return parallel_map(
+            lambda n: self._voted(self._readings[n], tallies[n] if tallies else None), numbers
+        )
 
-    def _voted(self, reading: Reading, tally: Tally | None) -> Voted:
+    def _voted(self, reading: Variant, tally: Tally | None) -> ProposedSegments:
         votes = self._library.postings.search(reading.fingerprint, VOTED, tally)
         # A track may have come since it was asked who is allowed.
         allowed = np.append(self._allowed, False)[np.minimum(votes.entries, len(self._allowed))]
         return self._stretches(reading, votes.entries, votes.offsets, votes.scores, allowed)
 
-    def synchronous(self) -> list[Voted]:
+    def synchronous(self) -> list[ProposedSegments]:
         """What synchrony speaks for, at most `VOTED`."""
         tracks = np.flatnonzero(self._allowed)
         bones = [bones_of(one.fingerprint) for one in self._readings]
@@ -177,7 +181,7 @@ class OwnField:
         found = coarse_scores(bones, self._library.shelf.volumes, step)
         return [self._best(*one, tracks) for one in zip(self._readings, found, strict=True)]
 
-    def _best(self, reading: Reading, found: CoarseScores, tracks: IntArray) -> Voted:
+    def _best(self, reading: Variant, found: CoarseScores, tracks: IntArray) -> ProposedSegments:
         """The tracks that move most like one reading; equal ones in the order of their numbers."""
         scores = found.scores[tracks]
         least = np.partition(scores, -VOTED)[-VOTED] if len(scores) > VOTED else 0
@@ -188,52 +192,54 @@ class OwnField:
 
     def _stretches(
         self,
-        reading: Reading,
+        reading: Variant,
         tracks: IntArray,
         offsets: IntArray,
         scores: NDArray[np.float32],
         allowed: NDArray[np.bool_],
-    ) -> Voted:
+    ) -> ProposedSegments:
         """The stretches of tracks that the clip covers if it begins at these offsets."""
         library = self._library
         lasts = library.shelf.wholes(tracks).lasts
         firsts = np.clip(offsets, 0, lasts)
         ends = np.clip(offsets + len(reading.fingerprint) - 1, firsts, lasts)
         dances = library.entries.dances_of(tracks).astype(np.int64)
-        return Voted(tracks, dances, firsts, ends, scores, allowed)
+        return ProposedSegments(tracks, dances, firsts, ends, scores, allowed)
 
 
-def propose(library: Library, readings: Sequence[Reading], settings: Settings, only: Only) -> Candidates:
+def propose(
+    library: SearchIndex, readings: Sequence[Variant], settings: Settings, only: DanceFilter
+) -> Candidates:
     """The dances most like the clip in any of its readings."""
-    chosen = choose(OwnField(library, readings, only), len(readings), settings)
+    chosen = choose(LocalCandidates(library, readings, only), len(readings), settings)
     stretches = [library.entries.placed(entries) for entries in chosen.entries]
     if chosen.voted is None:
         return Candidates(chosen.dances, stretches)
     more = chosen.voted.tracks, chosen.voted.firsts, chosen.voted.lasts
-    stretches = [Placed(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
+    stretches = [SegmentBounds(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
     return Candidates(np.concatenate([chosen.dances, chosen.voted.dances]), stretches)
 
 
-def choose(field: Field, readings: int, settings: Settings) -> Chosen:
+def choose(field: CandidateSource, readings: int, settings: Settings) -> Proposal:
     """The dances of a field that are most like the clip in any of its readings."""
     census = field.census()
     wanted = settings.shortlisted(census.allowed) if readings else 0
     if not wanted:
-        return Chosen.nobody(readings)
+        return Proposal.nobody(readings)
     best = _nearest(field, census, wanted)
     dances = _most_alike(best, wanted)
     entries = [_entry_of_each(one, best, dances) for one in best]
     if wanted >= census.allowed:
-        return Chosen(dances, entries, None)
+        return Proposal(dances, entries, None)
     votes = field.voted() + (field.synchronous() if _by_synchrony(census, settings) else [])
-    return Chosen(dances, entries, _newcomers(votes, dances))
+    return Proposal(dances, entries, _newcomers(votes, dances))
 
 
-def _by_synchrony(census: Census, settings: Settings) -> bool:
+def _by_synchrony(census: IndexSize, settings: Settings) -> bool:
     return settings.ranked_by == "likelihood" and census.tracks <= MOST_TRACKS
 
 
-def _nearest(field: Field, census: Census, wanted: int) -> list[_Best]:
+def _nearest(field: CandidateSource, census: IndexSize, wanted: int) -> list[_Best]:
     """Each reading's best entries, as many as it takes that no better dance can be among the rest."""
     several = min(_SPARE, -(-census.entries // max(1, census.dances)))
     size = several * wanted + census.strangers
@@ -248,8 +254,8 @@ def _nearest(field: Field, census: Census, wanted: int) -> list[_Best]:
     return [_by_dance(top) for top in field.nearest(None)]
 
 
-def _by_dance(top: Ranked) -> _Best:
-    ours = top.dances != NOBODY
+def _by_dance(top: RankedEntries) -> _Best:
+    ours = top.dances != BACKGROUND_TRACK
     rows, dances, scores = (column[ours] for column in top)
     order = np.lexsort((rows, -scores, dances))  # the best of each dance first; equal ones by number
     sorted_dances = dances[order]
@@ -284,9 +290,9 @@ def _entry_of_each(own: _Best, best: Sequence[_Best], chosen: IntArray) -> IntAr
     return found
 
 
-def _newcomers(every: Sequence[Voted], dances: IntArray) -> Voted | None:
+def _newcomers(every: Sequence[ProposedSegments], dances: IntArray) -> ProposedSegments | None:
     """Of what each reading votes for, the dances that may be found and are not chosen already."""
-    all_votes = Voted(*map(np.concatenate, zip(*every, strict=True)))
+    all_votes = ProposedSegments(*map(np.concatenate, zip(*every, strict=True)))
     known, places = set(dances.tolist()), []
     for place, dance in enumerate(all_votes.dances.tolist()):
         if dance not in known and all_votes.allowed[place]:

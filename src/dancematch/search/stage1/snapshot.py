@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.search.stage1.blocks import Block
-from dancematch.search.stage1.histogram import UNITS, Weighting, codes_of, damped, word_rarity
+from dancematch.search.stage1.histogram import UNITS, Weighting, codes_of, damped, inverse_document_frequency
 from dancematch.search.stage1.norms import Norms, Weights, weigh
 from dancematch.search.stage1.scan import Asked, in_units
 from dancematch.search.words.word_usage import Usage
@@ -51,7 +51,9 @@ class Snapshot:
         if self.stored is not None:
             return self.stored
         usage = self.among or self.usage
-        rarity = word_rarity(usage.documents, usage.entries, self.weighting).reshape(self.channels, -1)
+        rarity = inverse_document_frequency(usage.documents, usage.entries, self.weighting).reshape(
+            self.channels, -1
+        )
         made = weigh(self.blocks, rarity, UNITS[self.weighting], next(iter(self.earlier), None))
         self.earlier.clear()
         return made

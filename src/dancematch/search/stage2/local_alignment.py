@@ -15,8 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Codebook, Fingerprint, FloatArray
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray
 
 LIMIT = 8  # segments
 SAME_STRETCH = 0.5  # of the shorter of two query stretches, that both must cover to be one passage
@@ -69,7 +68,7 @@ DEFAULT_RULES = Rules()
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class AlignedSegment:
     """A stretch of the query and the stretch of the reference that goes with it, as word numbers."""
 
     path: IntArray  # [k, 2]: query word, reference word of every pair that was matched; both increase
@@ -96,13 +95,15 @@ class Profile:
 
     def __init__(self, query: Fingerprint, codebook: Codebook, usual: FloatArray) -> None:
         self._length = len(query)
-        words, seen = np.ascontiguousarray(query.words), query.visibility >= SEEN
+        words, seen = np.ascontiguousarray(query.words), query.visibility >= SEEN_FROM
         self.table = profile_table(words, seen, codebook.similarity, np.asarray(usual, dtype=np.float32))
 
     def evidence(self, reference: Fingerprint) -> FloatArray:
         """What every pair of words says for one dance, as `word_alignment.word_evidence`: [Q, R]."""
         total = np.empty((len(reference), self.table.shape[1]), np.float32)
-        add_evidence(self.table, reference.words, reference.visibility >= SEEN, 0, len(reference), 0, total)
+        add_evidence(
+            self.table, reference.words, reference.visibility >= SEEN_FROM, 0, len(reference), 0, total
+        )
         return np.asarray(total[:, : self._length].T)
 
 
@@ -169,7 +170,7 @@ def add_evidence(table, words, seen, first, end, begin, evidence):  # type: igno
     return max(0, end - first)
 
 
-def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT) -> list[Segment]:
+def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT) -> list[AlignedSegment]:
     """The stretches of two clips that match, best first, from the evidence of their words [Q, R].
 
     Smith-Waterman with affine gaps: a path gains what its pairs of words say beyond the expected
@@ -187,19 +188,19 @@ def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LI
     paths, lengths, scores, tempi = _segments(beyond, rules.gaps, rules.limits, limit)
     ends = np.cumsum(lengths)
     found = [
-        Segment(paths[end - length : end], float(score), float(tempo))
+        AlignedSegment(paths[end - length : end], float(score), float(tempo))
         for end, length, score, tempo in zip(ends, lengths, scores, tempi, strict=True)
     ]
     return sorted(found, key=lambda segment: -segment.score)  # parts of a path come in no order
 
 
-def repeats(segments: Sequence[Segment]) -> list[list[Segment]]:
+def repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
     """Segments by the passage of the query they are of: a group holds one passage's places.
 
     A reference that repeats an eight-count has one passage in several places. Groups and
     members come best first; a group's first member says what the passage is.
     """
-    groups: list[list[Segment]] = []
+    groups: list[list[AlignedSegment]] = []
     for segment in sorted(segments, key=lambda one: -one.score):
         for group in groups:
             if _same_stretch(segment.query, group[0].query):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dancematch.search.engine import Engine, Query
-from dancematch.search.stage2.variant import Reading
+from dancematch.search.stage2.variant import Variant
 
 MOST = 2000  # dances that are all looked at; of more, those that a search looks at closely
 
@@ -25,7 +25,7 @@ def holders(engine: Engine, passage: Sequence[Query], certain: Iterable[str] = (
     stretches = shelf.stretches(shelf.wholes(tracks))
     best = np.max(
         [
-            Reading(query.fingerprint, codebook, rarity).lines(stretches).agreements.clip(0, 1)
+            Variant(query.fingerprint, codebook, rarity).lines(stretches).agreements.clip(0, 1)
             for query in passage
         ],
         axis=0,

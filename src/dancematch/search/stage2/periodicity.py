@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Codebook, Fingerprint
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 Method = Literal["match", "paper"]
 LEAST_PEAK = 0.6  # theta of the paper
@@ -110,7 +109,7 @@ def _of_numbers(fingerprint: Fingerprint) -> Curve:
     length = len(fingerprint)
     centred = fingerprint.words - fingerprint.words.mean(axis=0)  # [T, C]
     power = (centred**2).sum(axis=0)
-    used = (power > 0) & ((fingerprint.visibility >= SEEN).mean(axis=0) >= 0.5)
+    used = (power > 0) & ((fingerprint.visibility >= SEEN_FROM).mean(axis=0) >= 0.5)
     if not used.any():
         return np.full(length, np.nan)
     centred, power = centred[:, used], power[used]
@@ -120,7 +119,7 @@ def _of_numbers(fingerprint: Fingerprint) -> Curve:
 
 def _of_matches(fingerprint: Fingerprint) -> Curve:
     """The share of words that are the same again, each lag by the words it has."""
-    words, seen = fingerprint.words, fingerprint.visibility >= SEEN
+    words, seen = fingerprint.words, fingerprint.visibility >= SEEN_FROM
     same = [(words[: len(words) - lag] == words[lag:]) for lag in _lags(words)]
     return _means([one.astype(np.float64) for one in same], seen)
 
@@ -131,7 +130,7 @@ def _of_likeness(fingerprint: Fingerprint, codebook: Codebook) -> Curve:
     Likeness stands for the product of two vectors; taking away the mean over all pairs of moments
     is what centring the vectors would do.
     """
-    words, seen = fingerprint.words, fingerprint.visibility >= SEEN
+    words, seen = fingerprint.words, fingerprint.visibility >= SEEN_FROM
     channels = np.arange(words.shape[1])
     like = [codebook.similarity[channels, words[: len(words) - lag], words[lag:]] for lag in _lags(words)]
     usual, pairs = 0.0, 0

@@ -23,15 +23,14 @@ from dancematch.search.confidence.verdict import (
     words_amount,
 )
 from dancematch.search.settings import Settings
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.search.stage2.scoring import Judged, judge
+from dancematch.search.stage2.scoring import SegmentScores, score_segments
 from dancematch.search.stage2.synchrony import Pointing, Synchrony
 from dancematch.search.stage2.timing import LEAST_PEAK, Timing, measure_timing
-from dancematch.search.stage2.variant import Reading
+from dancematch.search.stage2.variant import Variant
 from dancematch.search.stage2.word_alignment import TEMPI
-from dancematch.search.thread_pool import each
-from dancematch.search.words.word_store import Placed, Shelf, bones_of
-from dancematch.types import BONES_UNSEEN, Fingerprint, FloatArray, Match, Span
+from dancematch.search.thread_pool import parallel_map
+from dancematch.search.words.word_store import SegmentBounds, WordStore, bones_of
+from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
 TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
@@ -54,15 +53,15 @@ class Shortlisted:
     """Dances to be looked at closely."""
 
     names: Sequence[str]
-    stretches: Sequence[Placed]  # per variant: one per dance, on the shelf
-    shelf: Shelf
+    stretches: Sequence[SegmentBounds]  # per variant: one per dance, on the shelf
+    shelf: WordStore
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class VariantScores:
     """One variant of the query against every candidate."""
 
-    judged: Judged
+    judged: SegmentScores
     synchrony: Synchrony  # its tempi are of `TEMPI`
     null: NullScores
     seconds: float  # seen of the dancer, the mean over the body parts
@@ -116,7 +115,7 @@ class Scored:
 
 def rank(
     queries: Sequence[Query],
-    readings: Sequence[Reading],
+    readings: Sequence[Variant],
     shortlisted: Shortlisted,
     cohort: Cohort,
     dances: int,
@@ -142,22 +141,22 @@ def rank(
 
 
 def score_variants(
-    readings: Sequence[Reading],
-    shelf: Shelf,
-    placed: Sequence[Placed],
+    readings: Sequence[Variant],
+    shelf: WordStore,
+    placed: Sequence[SegmentBounds],
     cohort: Cohort,
     settings: Settings,
-) -> list[Scored]:
+) -> list[VariantScores]:
     """What words and synchrony say of candidates for each variant of the query, beside one cohort."""
     asked = list(zip(readings, placed, cohort.parts(len(readings)), strict=True))
-    scored = each(lambda one: _score_candidates(one[0], shelf, one[1], one[2], settings), asked)
+    scored = parallel_map(lambda one: _score_candidates(one[0], shelf, one[1], one[2], settings), asked)
     null = NullScores.joined([one.null for one in scored])
     return [replace(one, null=null) for one in scored]
 
 
 def _score_candidates(
-    reading: Reading, shelf: Shelf, placed: Placed, cohort: CohortPart, settings: Settings
-) -> Scored:
+    reading: Variant, shelf: WordStore, placed: SegmentBounds, cohort: CohortPart, settings: Settings
+) -> VariantScores:
     """What words and synchrony say of candidates for one variant of the query."""
     judged = look_at(reading, shelf, placed, settings)
     words = reading.fingerprint
@@ -168,8 +167,10 @@ def _score_candidates(
     found = plain.synchrony(candidates)
     stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
     synchrony = _with_tempi(found, stretched, likely)
-    seen = seconds * float((words.visibility >= SEEN).sum(axis=0).mean())
-    return Scored(judged, synchrony, null_scores(reading, plain, cohort, settings), seen, settings.basis)
+    seen = seconds * float((words.visibility >= SEEN_FROM).sum(axis=0).mean())
+    return VariantScores(
+        judged, synchrony, null_scores(reading, plain, cohort, settings), seen, settings.basis
+    )
 
 
 def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]) -> Synchrony:
@@ -181,18 +182,18 @@ def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]
     return Synchrony(**every)
 
 
-def look_at(reading: Reading, shelf: Shelf, placed: Placed, settings: Settings) -> Judged:
+def look_at(reading: Variant, shelf: WordStore, placed: SegmentBounds, settings: Settings) -> SegmentScores:
     """What both stages say of segments of known dances for one variant of the query."""
     stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
     same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
-    return judge(reading, stretches, stretches if same else shelf.stretches(whole), settings)
+    return score_segments(reading, stretches, stretches if same else shelf.stretches(whole), settings)
 
 
 def _match(
     number: int,
     query: Query,
-    reading: Reading,
-    scored: Scored,
+    reading: Variant,
+    scored: VariantScores,
     shortlisted: Shortlisted,
     variant: int,
     dances: int,
@@ -221,7 +222,9 @@ def _match(
     )
 
 
-def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> tuple[Span, Span, float]:
+def _spans(
+    number: int, reading: Variant, scored: VariantScores, reference: Fingerprint
+) -> tuple[Span, Span, float]:
     """Where the query lies, and its tempo: by synchrony if that is clear, else by the words' order."""
     synchrony, lines = scored.synchrony, scored.judged.lines
     if len(scored.null) < FEWEST or scored.evidence["synchrony"][number] < CLEAR_SYNCHRONY:
@@ -240,7 +243,7 @@ def _spans(number: int, reading: Reading, scored: Scored, reference: Fingerprint
     )
 
 
-def _timing(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> Timing | None:
+def _timing(number: int, reading: Variant, scored: VariantScores, reference: Fingerprint) -> Timing | None:
     """How closely both keep time, where synchrony counts, is clear and is high."""
     synchrony, query = scored.synchrony, reading.fingerprint
     clear = (
@@ -258,7 +261,7 @@ def _timing_parts(timing: Timing | None) -> dict[str, float]:
     return {"timing_jitter": timing.jitter, "timing_correlation": timing.correlation}
 
 
-def _parts(number: int, reading: Reading, scored: Scored, reference: Fingerprint) -> dict[str, float]:
+def _parts(number: int, reading: Variant, scored: VariantScores, reference: Fingerprint) -> dict[str, float]:
     """Everything that the score and the likelihood ratio were made of.
 
     The lag is where in the reference the clock of the query begins. Without bones on either side there was

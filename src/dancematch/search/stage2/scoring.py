@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from dancematch.search.metrics.registry import PRESETS, Packed, combine
 from dancematch.search.settings import Settings
-from dancematch.search.stage2.variant import Lines, Reading
-from dancematch.search.words.word_store import Stretches
+from dancematch.search.stage2.variant import Lines, Variant
+from dancematch.search.words.word_store import Segments
 from dancematch.types import Codebook, Fingerprint, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class SegmentScores:
     """What both stages say of some stretches."""
 
     cosines: FloatArray  # [channels, stretches]; below 0 where a stretch shows nothing
@@ -23,14 +23,14 @@ class Judged:
     scores: FloatArray  # the parts weighed together
 
 
-def judge(
-    reading: Reading,
-    stretches: Stretches,
-    wholes: Stretches,
+def score_segments(
+    reading: Variant,
+    stretches: Segments,
+    wholes: Segments,
     settings: Settings,
     *,
     of_whole: NDArray[np.intp] | None = None,
-) -> Judged:
+) -> SegmentScores:
     """Histograms and metrics of the stretches, order in the whole tracks that they are of.
 
     `of_whole` says which whole each stretch is of, where several are of one; else they come in one order.
@@ -45,10 +45,10 @@ def judge(
     for name in others:
         metric = PRESETS[settings.metrics][name]
         parts[name] = reading.together(metric.similarities(reading.fingerprint, packed, reading.codebook))
-    return Judged(cosines, lines, parts, combine(parts, settings.weights))
+    return SegmentScores(cosines, lines, parts, combine(parts, settings.weights))
 
 
-def _fingerprints(stretches: Stretches, codebook: Codebook) -> list[Fingerprint]:
+def _fingerprints(stretches: Segments, codebook: Codebook) -> list[Fingerprint]:
     return [
         Fingerprint(
             stretches.words[first:end], codebook.vocabulary, 1.0, codebook.model_id,

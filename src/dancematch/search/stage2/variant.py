@@ -17,7 +17,7 @@ from dancematch.search.stage1.histogram import Weighting, channels_seen, combine
 from dancematch.search.stage2.line_search import best_lines
 from dancematch.search.stage2.local_alignment import Profile, align
 from dancematch.search.stage2.word_alignment import LEAST_SHARED, TEMPI, full_evidence
-from dancematch.search.words.word_store import Stretches
+from dancematch.search.words.word_store import Segments
 from dancematch.types import Codebook, Fingerprint, FloatArray, Passage, Span
 
 _TEMPI = np.array(TEMPI)
@@ -26,7 +26,7 @@ _HAIR = 1e-6 * np.abs(np.log(_TEMPI))
 
 
 @dataclass(frozen=True, eq=False)
-class Rarity:
+class WordStatistics:
     """What words are worth in a catalogue: for histograms, and as evidence when they are met again."""
 
     weighting: Weighting
@@ -42,10 +42,10 @@ class Lines(NamedTuple):
     tempi: NDArray[np.int64]  # of `TEMPI`
 
 
-class Reading:
+class Variant:
     """One way to read the clip that is searched for, made ready to be compared with many."""
 
-    def __init__(self, fingerprint: Fingerprint, codebook: Codebook, rarity: Rarity) -> None:
+    def __init__(self, fingerprint: Fingerprint, codebook: Codebook, rarity: WordStatistics) -> None:
         self.fingerprint = fingerprint
         self.counts = word_counts(fingerprint)
         self.seen = channels_seen(fingerprint)
@@ -60,7 +60,7 @@ class Reading:
         # How far a reference has gone at each of the clip's words, a row a tempo.
         self._ways = np.round(np.arange(len(fingerprint)) * _TEMPI[:, None]).astype(np.int64)
 
-    def cosines(self, stretches: Stretches) -> FloatArray:
+    def cosines(self, stretches: Segments) -> FloatArray:
         """The cosine with each stretch's histogram, by channel: [channels, stretches]; -1 = not shown."""
         return np.asarray(_cosines(*stretches, self._shares, _next_ones(self._rarity.weighting)))
 
@@ -81,7 +81,7 @@ class Reading:
     def _profile(self) -> Profile:
         return Profile(self.fingerprint, self.codebook, self._rarity.usual)
 
-    def lines(self, stretches: Stretches) -> Lines:
+    def lines(self, stretches: Segments) -> Lines:
         """Where in each stretch the clip lies, and at what tempo."""
         table = self._profile.table
         return Lines(*best_lines(table, *stretches, self._ways, self._full, _HAIR, LEAST_SHARED))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import Codebook, Fingerprint, FloatArray, Span
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Span
 
 TEMPI: tuple[float, ...] = tuple(float(tempo) for tempo in np.geomspace(0.7, 1 / 0.7, 13))
 LEAST_SHARED = 0.5  # of the shorter of the two
@@ -46,16 +45,16 @@ def word_evidence(
     for channel, table in enumerate(codebook.similarity):
         words = query.words[:, channel]
         beyond = table[words] - usual[channel, words][:, None]  # [query words, K]
-        beyond[query.visibility[:, channel] < SEEN] = 0
-        total += beyond[:, reference.words[:, channel]] * (reference.visibility[:, channel] >= SEEN)
-    shown = (query.visibility >= SEEN).sum(axis=1)
+        beyond[query.visibility[:, channel] < SEEN_FROM] = 0
+        total += beyond[:, reference.words[:, channel]] * (reference.visibility[:, channel] >= SEEN_FROM)
+    shown = (query.visibility >= SEEN_FROM).sum(axis=1)
     return np.asarray(total / np.maximum(shown, 1)[:, None])
 
 
 def full_evidence(query: Fingerprint, usual: FloatArray) -> FloatArray:
     """What a copy of each of the query's words would say for it: [query words]."""
     channels = np.arange(query.words.shape[1])
-    seen = query.visibility >= SEEN
+    seen = query.visibility >= SEEN_FROM
     beyond = (1 - usual[channels, query.words]) * seen
     return np.asarray(beyond.sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.settings import ANY, Only
+from dancematch.search.settings import ALL_DANCES, DanceFilter
 from dancematch.search.words.tracks import Tracks
-from dancematch.search.words.word_store import Placed
+from dancematch.search.words.word_store import SegmentBounds
 from dancematch.types import Fingerprint
 
 WINDOW_SECONDS = 6.0
@@ -77,7 +77,7 @@ FACTS = np.dtype(
     ]
 )
 ENTRY = np.dtype([("track", np.int32), ("first", np.int32), ("last", np.int32)])
-NOBODY = -1  # the track of an entry that is no dance of the catalogue
+BACKGROUND_TRACK = -1  # the track of an entry that is no dance of the catalogue
 _NAMELESS = -1  # a dance without a label or collection
 
 
@@ -117,11 +117,11 @@ class Entries:
 
     def add_strangers(self, fingerprints: Sequence[Fingerprint]) -> None:
         """Enter clips that are no dances of the catalogue."""
-        rows = [(NOBODY, 0, len(fingerprint) - 1) for fingerprint in fingerprints]
+        rows = [(BACKGROUND_TRACK, 0, len(fingerprint) - 1) for fingerprint in fingerprints]
         self.strangers = range(len(rows))
         self._entries.extend(np.array(rows, dtype=ENTRY))
 
-    def add(self, tracks: Tracks) -> Placed:
+    def add(self, tracks: Tracks) -> SegmentBounds:
         """Enter dancers; returns what stage one is to enter, in the order of the entries' numbers."""
         numbers, by_key = self._numbers, self._by_key
         first, known = len(self._facts), len(self.names)
@@ -183,7 +183,7 @@ class Entries:
         known = self._entries.rows["track"]
         return np.asarray(entries - np.searchsorted(known, known[entries]), dtype=np.int64)
 
-    def placed(self, entries: NDArray[np.integer]) -> Placed:
+    def placed(self, entries: NDArray[np.integer]) -> SegmentBounds:
         """Where the entries' words stand."""
         return _placed(self._entries.rows[entries])
 
@@ -201,7 +201,7 @@ class Entries:
         """The numbers of all tracks that are there."""
         return np.flatnonzero(self._alive.rows)
 
-    def allowed(self, only: Only) -> NDArray[np.bool_]:
+    def allowed(self, only: DanceFilter) -> NDArray[np.bool_]:
         """Whether a search for `only` may find each track."""
         facts, allowed = self._facts.rows, self._alive.rows.copy()
         for name in ("label", "collection"):
@@ -221,21 +221,21 @@ class Entries:
         numbers = [self._numbers[name] for name in names if name in self._numbers]
         return [number for number in numbers if self._dancers.rows[number]]
 
-    def dances_searched(self, only: Only) -> int:
+    def dances_searched(self, only: DanceFilter) -> int:
         """How many dances could be found by chance: those the filters leave, whichever one is asked about."""
         filters = replace(only, among=None)
-        return self.dances if filters == ANY else self.dances_among(self.allowed(filters), filters)
+        return self.dances if filters == ALL_DANCES else self.dances_among(self.allowed(filters), filters)
 
-    def dances_among(self, allowed: NDArray[np.bool_], only: Only) -> int:
+    def dances_among(self, allowed: NDArray[np.bool_], only: DanceFilter) -> int:
         """How many dances the allowed tracks are of."""
-        if only == ANY:
+        if only == ALL_DANCES:
             return self.dances
         return int(np.count_nonzero(np.bincount(self.dances_of(np.flatnonzero(allowed)))))
 
     def entries_among(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether each entry is of an allowed track."""
         tracks = self._entries.rows["track"]
-        return np.append(allowed, False)[np.where(tracks < len(allowed), tracks, NOBODY)]
+        return np.append(allowed, False)[np.where(tracks < len(allowed), tracks, BACKGROUND_TRACK)]
 
     @property
     def kept(self) -> Kept:
@@ -257,8 +257,8 @@ class Entries:
         return made
 
 
-def _placed(rows: NDArray[Any]) -> Placed:
-    return Placed(*(rows[name].astype(np.int64) for name in ("track", "first", "last")))
+def _placed(rows: NDArray[Any]) -> SegmentBounds:
+    return SegmentBounds(*(rows[name].astype(np.int64) for name in ("track", "first", "last")))
 
 
 def _entries_of(tracks: Tracks, first: int) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dancematch.search.stage1.columns import Columns
 from dancematch.search.stage1.columns_cache import write_columns
 from dancematch.search.stage1.postings import Postings, Run
-from dancematch.search.stage1.shortlist import Library
+from dancematch.search.stage1.shortlist import SearchIndex
 from dancematch.search.words.array_folder import (
     DAMAGE,
     cut,
@@ -29,7 +29,7 @@ from dancematch.search.words.array_folder import (
     write_parts,
 )
 from dancematch.search.words.entries import ENTRY, FACTS, Entries, Kept
-from dancematch.search.words.word_store import Shelf, Volume
+from dancematch.search.words.word_store import PackedWords, WordStore
 from dancematch.types import BONE_NUMBERS
 
 FORMAT = 2
@@ -38,7 +38,7 @@ ABOUT = "engine.json"
 _UNCHECKED = {"words", "seen", "bones", "keys", "starts", "occurrences", "times"}
 
 
-def save_library(folder: Path, stamp: str, model: Mapping[str, Any], library: Library) -> None:
+def save_index_cache(folder: Path, stamp: str, model: Mapping[str, Any], library: SearchIndex) -> None:
     """Write a folder, in place of an earlier one; nobody may change the library meanwhile.
 
     `model` says what else must be the same when it is loaded.
@@ -46,7 +46,7 @@ def save_library(folder: Path, stamp: str, model: Mapping[str, Any], library: Li
     replace_folder(folder, ABOUT, lambda unfinished: _write(unfinished, stamp, model, library))
 
 
-def load_library(folder: Path, stamp: str, model: Mapping[str, Any]) -> Library | None:
+def load_index_cache(folder: Path, stamp: str, model: Mapping[str, Any]) -> SearchIndex | None:
     """What was saved under this stamp and model, left on disk and mapped; None if there is none."""
     try:
         about = read_about(folder / ABOUT, FORMAT, stamp)
@@ -66,12 +66,12 @@ def stamp_of(folder: Path) -> str | None:
         return None
 
 
-def remove_library(folder: Path) -> None:
+def remove_index_cache(folder: Path) -> None:
     """Let nothing be left of what was saved there."""
     remove_folder(folder, ABOUT)
 
 
-def _write(folder: Path, stamp: str, model: Mapping[str, Any], library: Library) -> None:
+def _write(folder: Path, stamp: str, model: Mapping[str, Any], library: SearchIndex) -> None:
     volumes, runs, kept = library.shelf.volumes, library.postings.runs, library.entries.kept
     narrow, key = _kinds(library.shelf.vocabulary, library.postings.key_type)
     arrays: dict[str, tuple[Any, Sequence[NDArray[Any]]]] = {
@@ -104,7 +104,7 @@ def _write(folder: Path, stamp: str, model: Mapping[str, Any], library: Library)
     write_json(folder / ABOUT, about)
 
 
-def _joined_offsets(volumes: Sequence[Volume]) -> list[NDArray[np.int64]]:
+def _joined_offsets(volumes: Sequence[PackedWords]) -> list[NDArray[np.int64]]:
     """As of one volume: they come back as one."""
     steps = np.cumsum([0, *(volume.offsets[-1] for volume in volumes)])
     parts = [volume.offsets[1:] + before for volume, before in zip(volumes, steps.tolist(), strict=False)]
@@ -119,7 +119,7 @@ def _kinds(vocabulary: int, key: np.dtype[Any]) -> tuple[Any, np.dtype[Any]]:
     return np.uint8 if vocabulary <= 256 else np.uint16, key
 
 
-def _read(folder: Path, about: Mapping[str, Any], columns: Columns) -> Library:
+def _read(folder: Path, about: Mapping[str, Any], columns: Columns) -> SearchIndex:
     def whole(name: str, kind: Any) -> NDArray[Any]:
         path = _path(folder, name)
         trusted = name in _UNCHECKED and is_large(path)
@@ -130,7 +130,7 @@ def _read(folder: Path, about: Mapping[str, Any], columns: Columns) -> Library:
     narrow, key = _kinds(model["vocabulary"], postings.key_type)
     tracks, steps = about["tracks"], about["steps"]
     wide = len(model["channels"])
-    volume = Volume(
+    volume = PackedWords(
         cut(whole("words", narrow), [steps * wide])[0].reshape(-1, wide),
         cut(whole("seen", np.uint8), [steps * -(-wide // 8)])[0].reshape(-1, -(-wide // 8)),
         cut(whole("offsets", np.int64), [tracks + 1])[0],
@@ -151,8 +151,8 @@ def _read(folder: Path, about: Mapping[str, Any], columns: Columns) -> Library:
     _require_whole(kept, tracks, columns)
     postings.restore(runs, kept.alive.copy())
     entries = Entries.restored(kept, about["strangers"])
-    shelf = Shelf(model["vocabulary"], model["model_id"], [volume] if tracks else ())
-    return Library(entries, shelf, columns, postings)
+    shelf = WordStore(model["vocabulary"], model["model_id"], [volume] if tracks else ())
+    return SearchIndex(entries, shelf, columns, postings)
 
 
 def _require_whole(kept: Kept, tracks: int, columns: Columns) -> None:

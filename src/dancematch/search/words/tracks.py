@@ -1,6 +1,6 @@
 """Many known dancers at once, side by side in arrays: how a catalogue of a million comes in.
 
-A track is one dancer of a dance. `Known` is one of them as a noun, `Tracks` are many.
+A track is one dancer of a dance. `NewTrack` is one of them as a noun, `Tracks` are many.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.search.words.word_store import Volume, pack
-from dancematch.types import Fingerprint
+from dancematch.search.words.word_store import PackedWords, pack
+from dancematch.types import SEEN_FROM, Fingerprint
 
-_SEEN_LEVELS = np.arange(256) / np.float32(255) >= SEEN  # of visibilities kept as a byte each
+_SEEN_LEVELS = np.arange(256) / np.float32(255) >= SEEN_FROM  # of visibilities kept as a byte each
 
 
 @dataclass(frozen=True)
-class Known:
+class NewTrack:
     """One dancer of a known dance, and what searches may ask of it."""
 
     key: int  # the caller's own number for it
@@ -30,20 +29,20 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """What `Known` says, of many dancers: a row each."""
+    """What `NewTrack` says, of many dancers: a row each."""
 
     keys: NDArray[np.int64]
     dance_ids: Sequence[str]
     labels: Sequence[str | None]
     collections: Sequence[str | None]
     periods: NDArray[np.float32]  # seconds; NaN = none
-    volume: Volume
+    volume: PackedWords
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
-def tracks_of(known: Sequence[Known]) -> Tracks:
+def tracks_of(known: Sequence[NewTrack]) -> Tracks:
     """The same dancers, packed; at least one."""
     periods = [np.nan if one.period_seconds is None else one.period_seconds for one in known]
     return Tracks(
@@ -63,9 +62,9 @@ def packed_volume(
     clocks: NDArray[np.float64],
     bones: NDArray[np.int8],
     vocabulary: int,
-) -> Volume:
+) -> PackedWords:
     """Tracks end to end, visibilities as a byte each ([steps, channels], 255 = 1), as a shelf keeps them."""
-    return Volume(
+    return PackedWords(
         words.astype(np.uint8) if vocabulary <= 256 else words,
         np.packbits(_SEEN_LEVELS[visibility], axis=1),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

@@ -17,13 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.search.stage1.blocks import frozen
-from dancematch.search.stage1.histogram import SEEN
-from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint
+from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, SEEN_FROM, BoneArray, Fingerprint
 
 VOLUME = 1 << 18  # tracks; a fuller volume is not copied any more when others come
 
 
-class Stretches(NamedTuple):
+class Segments(NamedTuple):
     """Words of several stretches of tracks, end to end."""
 
     words: NDArray[Any]  # [steps, channels]
@@ -34,7 +33,7 @@ class Stretches(NamedTuple):
         return len(self.offsets) - 1
 
 
-class Placed(NamedTuple):
+class SegmentBounds(NamedTuple):
     """Where stretches stand: words `firsts` to `lasts` (inclusive) of tracks."""
 
     tracks: NDArray[np.int64]
@@ -49,11 +48,11 @@ class Bones(NamedTuple):
     offsets: NDArray[np.int64]  # [tracks + 1]
 
 
-EMPTY = Stretches(np.zeros((0, 1), np.uint8), np.zeros((0, 1), np.uint8), np.zeros(1, np.int64))
+EMPTY = Segments(np.zeros((0, 1), np.uint8), np.zeros((0, 1), np.uint8), np.zeros(1, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class Volume:
+class PackedWords:
     """Some tracks' words; the arrays may lie in files."""
 
     words: NDArray[Any]  # [steps, channels]: bytes where the vocabulary allows
@@ -69,9 +68,9 @@ class Volume:
     def __len__(self) -> int:
         return len(self.clocks)
 
-    def joined(self, other: "Volume") -> "Volume":
+    def joined(self, other: "PackedWords") -> "PackedWords":
         """Both, one after the other."""
-        return Volume(
+        return PackedWords(
             np.concatenate([self.words, other.words]),
             np.concatenate([self.seen, other.seen]),
             np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
@@ -80,12 +79,12 @@ class Volume:
         )
 
 
-def pack(fingerprints: Sequence[Fingerprint]) -> Volume:
+def pack(fingerprints: Sequence[Fingerprint]) -> PackedWords:
     """Fingerprints as they stand on the shelf."""
     narrow = np.uint8 if fingerprints[0].vocabulary <= 256 else np.uint16
-    return Volume(
+    return PackedWords(
         np.concatenate([one.words for one in fingerprints]).astype(narrow),
-        np.packbits(np.concatenate([one.visibility for one in fingerprints]) >= SEEN, axis=1),
+        np.packbits(np.concatenate([one.visibility for one in fingerprints]) >= SEEN_FROM, axis=1),
         np.cumsum([0, *map(len, fingerprints)]).astype(np.int64),
         np.array([(one.start, one.seconds_per_word) for one in fingerprints], dtype=np.float64),
         np.concatenate([bones_of(one) for one in fingerprints]),
@@ -99,16 +98,16 @@ def bones_of(fingerprint: Fingerprint) -> BoneArray:
     return np.full((len(fingerprint), BONE_NUMBERS), BONES_UNSEEN, np.int8)
 
 
-def unpack(volume: Volume) -> Stretches:
+def unpack(volume: PackedWords) -> Segments:
     """A volume's tracks, each as one stretch."""
     channels = volume.words.shape[1]
-    return Stretches(volume.words, np.unpackbits(volume.seen, axis=1, count=channels), volume.offsets)
+    return Segments(volume.words, np.unpackbits(volume.seen, axis=1, count=channels), volume.offsets)
 
 
-class Shelf:
+class WordStore:
     """All known tracks by number."""
 
-    def __init__(self, vocabulary: int, model_id: str, volumes: Sequence[Volume] = ()) -> None:
+    def __init__(self, vocabulary: int, model_id: str, volumes: Sequence[PackedWords] = ()) -> None:
         self.vocabulary, self._model_id = vocabulary, model_id
         self._writing = threading.Lock()
         self._held = _held(volumes)
@@ -117,7 +116,7 @@ class Shelf:
         return self._held.firsts[-1]
 
     @property
-    def volumes(self) -> tuple[Volume, ...]:
+    def volumes(self) -> tuple[PackedWords, ...]:
         """What stands here now."""
         return self._held.volumes
 
@@ -131,7 +130,7 @@ class Shelf:
         """Put tracks at the end; returns their numbers."""
         return self.put(pack(fingerprints)) if fingerprints else range(len(self), len(self))
 
-    def put(self, fresh: Volume) -> range:
+    def put(self, fresh: PackedWords) -> range:
         """Put packed tracks at the end; returns their numbers."""
         with self._writing:
             first, volumes = len(self), list(self.volumes)
@@ -141,14 +140,14 @@ class Shelf:
             self._held = _held([*volumes, fresh])
             return range(first, len(self))
 
-    def wholes(self, tracks: NDArray[np.integer]) -> Placed:
+    def wholes(self, tracks: NDArray[np.integer]) -> SegmentBounds:
         """All of each track."""
         numbers = np.asarray(tracks, dtype=np.int64)
         held = self._held
         lasts = np.zeros_like(numbers)
         for volume, chosen, inside in _by_volume(held, numbers):
             lasts[chosen] = volume.offsets[inside + 1] - volume.offsets[inside] - 1
-        return Placed(numbers, np.zeros_like(numbers), lasts)
+        return SegmentBounds(numbers, np.zeros_like(numbers), lasts)
 
     def fingerprint(self, track: int) -> Fingerprint:
         """One track as it was added, but for visibility: a word is seen or it is not."""
@@ -161,7 +160,7 @@ class Shelf:
             float(start), seen.astype(np.float32), volume.bones[first:end],
         )  # fmt: skip
 
-    def volume_of(self, tracks: NDArray[np.integer]) -> Volume:
+    def volume_of(self, tracks: NDArray[np.integer]) -> PackedWords:
         """Some of the tracks, at least one, copied."""
         numbers, held = np.asarray(tracks, dtype=np.int64), self._held
         words, seen, offsets = self.stretches(self.wholes(numbers))
@@ -169,7 +168,7 @@ class Shelf:
         clocks = np.zeros((len(numbers), 2))
         for volume, chosen, inside in _by_volume(held, numbers):
             clocks[chosen] = volume.clocks[inside]
-        return Volume(words, np.packbits(seen, axis=1), offsets, clocks, bones)
+        return PackedWords(words, np.packbits(seen, axis=1), offsets, clocks, bones)
 
     def bones(self, tracks: NDArray[np.integer]) -> "Bones":
         """How the bones of each track point, all of it."""
@@ -183,7 +182,7 @@ class Shelf:
                 values[begin:end] = volume.bones[first : first + end - begin]
         return Bones(values, offsets)
 
-    def stretches(self, placed: Placed) -> Stretches:
+    def stretches(self, placed: SegmentBounds) -> Segments:
         """The words of stretches."""
         held = self._held
         if not len(placed.tracks):
@@ -194,9 +193,9 @@ class Shelf:
         for volume, chosen, inside in _by_volume(held, placed.tracks):
             starts = volume.offsets[inside] + placed.firsts[chosen]
             _copy(volume.words, volume.seen, starts, chosen, offsets, self.vocabulary, words, seen)
-        return Stretches(words, seen, offsets)
+        return Segments(words, seen, offsets)
 
-    def _place(self, track: int) -> tuple[Volume, tuple[int, int], int]:
+    def _place(self, track: int) -> tuple[PackedWords, tuple[int, int], int]:
         volumes, firsts = self._held
         number = bisect_right(firsts, track) - 1
         volume = volumes[number]
@@ -205,17 +204,17 @@ class Shelf:
 
 
 class _Held(NamedTuple):
-    volumes: tuple[Volume, ...]
+    volumes: tuple[PackedWords, ...]
     firsts: list[int]  # each volume's first number, and the next one to be given
 
 
-def _held(volumes: Sequence[Volume]) -> _Held:
+def _held(volumes: Sequence[PackedWords]) -> _Held:
     return _Held(tuple(volumes), list(accumulate(map(len, volumes), initial=0)))
 
 
 def _by_volume(
     held: _Held, tracks: NDArray[np.int64]
-) -> Iterator[tuple[Volume, NDArray[np.intp], NDArray[np.int64]]]:
+) -> Iterator[tuple[PackedWords, NDArray[np.intp], NDArray[np.int64]]]:
     """Each volume that some of the tracks are in, which of them, and their numbers in it."""
     if len(held.volumes) == 1:
         yield held.volumes[0], np.arange(len(tracks)), tracks

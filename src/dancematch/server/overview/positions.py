@@ -5,7 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, damped, word_counts, word_rarity
+from dancematch.search.stage1.histogram import (
+    DEFAULT_WEIGHTING,
+    damped,
+    inverse_document_frequency,
+    word_counts,
+)
 from dancematch.types import Fingerprint
 
 _ROUNDS = 8  # of the iteration; more change nothing that is seen
@@ -40,7 +45,7 @@ def positions(said: Sequence[Fingerprint]) -> tuple[Doubles, Doubles]:
 def _histograms(said: Sequence[Fingerprint]) -> Doubles:
     """What each dance says, weighed as in a search, every channel of length one: [n, channels * words]."""
     counts = np.stack([word_counts(words) for words in said])  # [n, C, K]
-    rarity = word_rarity((counts > 0).sum(axis=0), len(said), DEFAULT_WEIGHTING)
+    rarity = inverse_document_frequency((counts > 0).sum(axis=0), len(said), DEFAULT_WEIGHTING)
     weighed = damped(counts, DEFAULT_WEIGHTING) * rarity
     weighed /= np.maximum(np.linalg.norm(weighed, axis=2, keepdims=True), 1e-9)
     return weighed.reshape(len(said), -1).astype(np.float64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dancematch.pipeline.answer import Answer
-from dancematch.pipeline.query_variants import Performance
+from dancematch.pipeline.query_variants import QueryDancer
 from dancematch.report.evidence import Clip
 from dancematch.server.jobs.child import Picture
 from dancematch.server.problems import not_found
@@ -24,7 +24,7 @@ class KeptSearch:
     """A query, as it was read, and what was found."""
 
     answer: Mapping[str, Any]  # as it was sent
-    performances: Sequence[Performance]
+    performances: Sequence[QueryDancer]
     found: Answer
     clip: Clip  # the file
     pictures: Sequence[Picture] = ()
@@ -50,7 +50,7 @@ class KeptSearch:
                 return one
         raise not_found("unknown_dance", f"{dance_id!r} is not among what this search found")
 
-    def performance(self, dancer: int) -> Performance:
+    def performance(self, dancer: int) -> QueryDancer:
         """One dancer of the query."""
         return next(one for one in self.performances if one.dancer == dancer)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
-from dancematch.search.settings import LIMIT
+from dancematch.search.settings import DEFAULT_LIMIT
 from dancematch.server.access.dependencies import (
     FILE_BODY,
     READER,
@@ -48,7 +48,7 @@ async def search(
     request: Request,
     service: At,
     threads: Threads,
-    limit: Annotated[int, Query(ge=1, le=100)] = LIMIT,
+    limit: Annotated[int, Query(ge=1, le=100)] = DEFAULT_LIMIT,
     max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = MAX_EVALUE,
     label: Label = None,
     collection: Label = None,

@@ -125,7 +125,7 @@ class Matrix(BaseModel):
     values: Frames
 
 
-class Measured(BaseModel):
+class MetricValue(BaseModel):
     """What one metric says."""
 
     weight: float
@@ -133,7 +133,7 @@ class Measured(BaseModel):
     by_channel: dict[str, float]
 
 
-class Said(BaseModel):
+class SharedWord(BaseModel):
     """A word of the clip that speaks for the match."""
 
     channel: str
@@ -160,8 +160,8 @@ class Explanation(BaseModel):
     reference_dancer: int
     path: Path
     matrix: Matrix
-    metrics: dict[str, Measured]
-    words: list[Said]
+    metrics: dict[str, MetricValue]
+    words: list[SharedWord]
     passages: list[list[Passage]]
     period: Period | None
     query_period: Period | None

@@ -13,11 +13,10 @@ from dancematch.pipeline.extract import describe_ignored
 from dancematch.report.compare import BONES, VISIBLE, Comparison
 from dancematch.report.compare_page import rounded
 from dancematch.report.drawings import pooled
-from dancematch.search.explain import Evidence, Explanation
-from dancematch.search.stage1.histogram import SEEN
+from dancematch.search.explain import EvidenceMatrix, Explanation
 from dancematch.server.jobs.child import Picture
 from dancematch.skeletons import BODY15
-from dancematch.types import Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span
+from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span
 
 MILLIMETRE = 0.001
 MOST_CELLS = 256  # of the matrix, either way
@@ -99,7 +98,7 @@ def words_view(said: Mapping[int, Fingerprint], codebook: Codebook) -> dict[str,
                 "vocabulary": words.vocabulary,
                 "seconds_per_word": words.seconds_per_word,
                 "start": words.start,
-                "words": _whole(np.where(words.visibility >= SEEN, words.words, np.nan)),
+                "words": _whole(np.where(words.visibility >= SEEN_FROM, words.words, np.nan)),
             }
             for dancer, words in said.items()
         ],
@@ -167,7 +166,7 @@ def _evidence_view(match: Match) -> dict[str, Any]:
     }
 
 
-def explanation_view(match: Match, why: Explanation, evidence: Evidence, dancer: int) -> dict[str, Any]:
+def explanation_view(match: Match, why: Explanation, evidence: EvidenceMatrix, dancer: int) -> dict[str, Any]:
     """Why a match is one."""
     path = evidence.path
     own, theirs = evidence.query, evidence.reference
