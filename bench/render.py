@@ -22,10 +22,10 @@ from dancematch.pose.blazepose import BlazePose
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.camera import Camera
-from dancematch.synthetic.choreography import Dancer, choreography, perform
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.renderer import project, render
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
+from dancematch.synthetic.rendering.camera import Camera
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.renderer import project, render
 from dancematch.types import Motion
 
 AZIMUTHS = (0, 30, 60, 180)
@@ -65,7 +65,7 @@ def main() -> None:
 
 def procedural(count: int, first: int) -> Iterator[tuple[str, Motion]]:
     for seed in range(first, first + count):
-        dance = choreography(seed, eight_counts=2)
+        dance = compose_dance(seed, eight_counts=2)
         yield dance.name, shortened(perform(dance, Dancer.random(seed)))
 
 
@@ -87,7 +87,7 @@ def speed(motions: dict[str, Motion], size: tuple[int, int]) -> Iterator[dict]:
         for number, (name, motion) in enumerate(motions.items()):
             path = Path(folder) / f"{name}.mp4"
             began = time.process_time()
-            render(motion, path, looks=[Look.random(number)], size=size)
+            render(motion, path, appearances=[Appearance.random(number)], size=size)
             spent += time.process_time() - began
             frames += len(motion.joints)
             written += path.stat().st_size
@@ -103,7 +103,7 @@ def check(motions: dict[str, Motion], size: tuple[int, int]) -> Iterator[dict]:
     estimator = BlazePose()
     for azimuth in AZIMUTHS:
         readings = {
-            name: read(estimator, motion, Camera(azimuth=azimuth), Look.random(number), size)
+            name: read(estimator, motion, Camera(azimuth=azimuth), Appearance.random(number), size)
             for number, (name, motion) in enumerate(motions.items())
         }
         worst = min(readings, key=lambda name: readings[name].pck)
@@ -120,10 +120,12 @@ def check(motions: dict[str, Motion], size: tuple[int, int]) -> Iterator[dict]:
         }
 
 
-def read(estimator: BlazePose, motion: Motion, camera: Camera, look: Look, size: tuple[int, int]) -> Reading:
+def read(
+    estimator: BlazePose, motion: Motion, camera: Camera, look: Appearance, size: tuple[int, int]
+) -> Reading:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "clip.mp4"
-        render(motion, path, looks=[look], camera=camera, size=size, fps=motion.fps)
+        render(motion, path, appearances=[look], camera=camera, size=size, fps=motion.fps)
         tracks = select_dancers(estimator.tracks(path)).dancers
     if not tracks:
         return Reading(0, 0, 0, 0)

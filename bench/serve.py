@@ -30,7 +30,7 @@ from opening import fill
 
 from dancematch import formats
 from dancematch.formats import fingerprint as words_files
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.synthetic.demo import Scene
 
 QUERIES = 64  # files, asked for in turn
@@ -107,7 +107,7 @@ class Ingest(threading.Thread):
         while not self._stop_wanted.is_set():
             name = f"{run}-{self.motions}"
             path = self._folder / f"{name}.npz"
-            formats.write(path, [perform(choreography(10_000 + self.motions), Dancer.random(self.motions))])
+            formats.write(path, [perform(compose_dance(10_000 + self.motions), Dancer.random(self.motions))])
             # A note at the end makes the content new, as every real upload's is.
             status, _ = ask(self._connection, "PUT", f"/dances/{name}", path.read_bytes() + name.encode())
             path.unlink()

@@ -18,7 +18,7 @@ from dancematch.model.config import NetworkConfig
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import canonicalise
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.types import Motion
 
 
@@ -26,7 +26,7 @@ def fresh_network(size: str) -> PatchTokeniser:
     import torch
 
     from dancematch.model.network import MotionModel
-    from dancematch.training.export import export_model
+    from dancematch.training.network.export import export_model
 
     dim, layers = map(int, size.split("x"))
     torch.manual_seed(0)
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    motion = perform(choreography(options.seed, eight_counts=15), Dancer())
+    motion = perform(compose_dance(options.seed, eight_counts=15), Dancer())
     tokenisers = {"kmeans": load_model("floor")}
     tokenisers |= {folder: load_model(folder) for folder in options.models}
     tokenisers |= {f"network {size}": fresh_network(size) for size in options.networks}

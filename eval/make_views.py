@@ -19,10 +19,10 @@ from dancematch.formats import npz
 from dancematch.motion import clean, excerpt, to_body15
 from dancematch.pipeline.extract import motions_of
 from dancematch.pose.blazepose import BlazePose
-from dancematch.synthetic.camera import Camera
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.renderer import render
-from dancematch.training.data import motion_files, read_motions
+from dancematch.synthetic.rendering.camera import Camera
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.renderer import render
+from dancematch.training.data.files import motion_files, read_motions
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
         part = excerpt(body, start, min(body.seconds, start + options.seconds))
         with tempfile.TemporaryDirectory() as folder:
             clip = Path(folder) / "clip.mp4"
-            render(part, clip, looks=[Look.random(number)], camera=camera, size=(640, 480))
+            render(part, clip, appearances=[Appearance.random(number)], camera=camera, size=(640, 480))
             try:
                 seen = motions_of(clip, estimator=estimator)
             except DanceMatchError as error:

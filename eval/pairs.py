@@ -28,7 +28,7 @@ from dancematch.pipeline.dedup import find_duplicates
 from dancematch.pipeline.query_variants import readings_of, readings_of_words
 from dancematch.report.compare import SAME, Comparison, compare
 from dancematch.search.engine import Engine
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.types import Motion
 
 MODEL = load_model()
@@ -39,7 +39,7 @@ Pairs = Iterator[tuple[bool, Motion, Motion]]  # whether they are one dance, and
 
 def danced(number: int, dancer: int) -> Motion:
     """A rendered dance by somebody."""
-    return perform(choreography(number, eight_counts=2), Dancer.random(dancer))
+    return perform(compose_dance(number, eight_counts=2), Dancer.random(dancer))
 
 
 def rendered_pairs(count: int) -> Pairs:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.search.engine import Engine, Query
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.types import Match, Motion
 
 QUERIES = 60
@@ -23,7 +23,7 @@ FIRST = 5000  # dances that nothing was chosen on
 
 def danced(dance: int, dancer: int) -> Motion:
     """A performance of three eight-counts."""
-    return perform(choreography(dance, eight_counts=3), Dancer.random(dancer))
+    return perform(compose_dance(dance, eight_counts=3), Dancer.random(dancer))
 
 
 def verdicts(answers: Iterable[Match]) -> dict[str, float]:

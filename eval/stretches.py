@@ -17,7 +17,7 @@ from dancematch.evaluation.suites.retrieval_tasks import VIEW
 from dancematch.formats import npz
 from dancematch.formats.aist_names import sequences
 from dancematch.motion import FPS, canonicalise, excerpt
-from dancematch.training.pairs import find_stretch
+from dancematch.training.data.pairs import find_segment
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
             continue
         seen = canonicalise(formats.read(path)[0])
         source = formats.read(sources[name])[0]
-        first = find_stretch(seen.joints, canonicalise(source).joints)
+        first = find_segment(seen.joints, canonicalise(source).joints)
         if first is None:
             tqdm.write(f"{path}: not to be placed in its source")
             continue

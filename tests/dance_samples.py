@@ -15,7 +15,7 @@ from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.training.background import pick_background
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Codebook, Fingerprint, Motion
@@ -29,7 +29,7 @@ LEGS = ("left_knee", "left_ankle", "right_knee", "right_ankle")
 def dance(seed: int, dancer: int | None = None, eight_counts: int = 2) -> Motion:
     """A procedural dance, by the plain dancer or by somebody in particular."""
     who = Dancer() if dancer is None else Dancer.random(dancer)
-    return perform(choreography(seed, eight_counts=eight_counts), who)
+    return perform(compose_dance(seed, eight_counts=eight_counts), who)
 
 
 def without(motion: Motion, joints: Sequence[str]) -> Motion:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dancematch.pose.track import Track
 from dancematch.server.jobs import worker
-from dancematch.synthetic.choreography import Dancer, choreography, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 
 
 class Puppet:
@@ -35,7 +35,7 @@ class Puppet:
         on_frame(0.5)
         if told == "nobody":
             return []
-        seen = perform(choreography(int(told), eight_counts=2), Dancer())
+        seen = perform(compose_dance(int(told), eight_counts=2), Dancer())
         times = np.arange(len(seen.joints)) / seen.fps
         image = np.array([0.5, 0.25]) + 0.2 * (seen.joints - seen.joints[:, :1])[..., :2] * [1, -1]
         image = image.astype(np.float32)

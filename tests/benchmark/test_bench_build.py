@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 from cli_samples import run_main
 from dance_samples import Puppet, dance, write_dance, write_puppets
 from dancematch.benchmark import synthetic_edition as synthetic
-from dancematch.benchmark.build import Built, Edition, build
-from dancematch.benchmark.labels import Finding, Label, Labeller, read_labels
+from dancematch.benchmark.alignment import align_skeleton
+from dancematch.benchmark.build import BuildResult, Edition, build
+from dancematch.benchmark.build_folder import BuildFolder
+from dancematch.benchmark.clip_info import clip_info_path, normalise_licence
+from dancematch.benchmark.labels import Label, LabelDecision, Labeller, read_labels
 from dancematch.benchmark.release import Release, read_release
-from dancematch.benchmark.sources import info_path, licence_named
-from dancematch.benchmark.splits import performers, split
-from dancematch.benchmark.synthetic_edition import Script, film
-from dancematch.benchmark.workshop import Workshop
+from dancematch.benchmark.splits import hash_performers, split
+from dancematch.benchmark.synthetic_edition import EditionSettings, film
 from dancematch.errors import FormatError, InputError, MissingExtraError
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import clean
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.skeleton_layout import align
 from dancematch.types import Motion
 
 LABELS = (
@@ -38,7 +38,7 @@ LABELS = (
     Label("EID_Windmill", "Windmill Floss"),
     Label("EID_Wave", "Wave"),
     Label("EID_Banner", "Banner Wave"),
-    Label("EID_TakeTheL", "Take The L"),
+    Label("EID_TakeTheL", "SyntheticRecording The L"),
     Label("EID_Kilo", "Pelé’s Air Punch"),
     Label("EID_Pull", "Pull Up"),
     Label("EID_Drum", "Pull up!"),
@@ -144,12 +144,12 @@ def test_a_missing_extra_is_named(monkeypatch):
 def test_one_performer_under_several_names_is_one():
     """Whoever shares any name with a clip shares its performer, however long the chain."""
     names = {"a": {"ann", "uc1"}, "b": {"uc1"}, "c": {"uc2", "ann"}, "d": {"bob"}, "e": set(), "f": set()}
-    found = performers({clip: frozenset(each) for clip, each in names.items()}, "key")
+    found = hash_performers({clip: frozenset(each) for clip, each in names.items()}, "key")
 
     assert found["a"] == found["b"] == found["c"]
     assert found["e"] == found["f"]
     assert 3 == len(set(found.values()))
-    assert found != performers({clip: frozenset(each) for clip, each in names.items()}, "another key")
+    assert found != hash_performers({clip: frozenset(each) for clip, each in names.items()}, "another key")
 
 
 @settings(max_examples=50)
@@ -182,12 +182,12 @@ def test_alignment_undoes_where_and_which_way_the_dancer_stood(angle, shift):
     turn = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
     moved = Motion((motion.joints @ turn.T + shift).astype(np.float32), motion.fps, motion.skeleton)
 
-    np.testing.assert_allclose(align(motion).joints, align(moved).joints, atol=1e-4)
+    np.testing.assert_allclose(align_skeleton(motion).joints, align_skeleton(moved).joints, atol=1e-4)
 
 
 def test_alignment_only_smooths_and_moves():
     """Every distance within a frame is that of the smoothed dance; the dancer faces +z on the floor at 0."""
-    smooth, found = clean(dance(3)).joints, align(dance(3)).joints
+    smooth, found = clean(dance(3)).joints, align_skeleton(dance(3)).joints
     sizes = [np.linalg.norm(each[:, :, None] - each[:, None], axis=-1) for each in (smooth, found)]
     left, right = found[:, BODY15.index("left_hip")], found[:, BODY15.index("right_hip")]
 
@@ -199,7 +199,7 @@ def test_alignment_only_smooths_and_moves():
 def tell_of(clip: Path, title: str, uploader: str = "@Ann Example", **more: object) -> None:
     """Write what yt-dlp would write beside a clip."""
     info = {"title": title, "tags": None, "uploader_id": uploader, "uploader": "Ann Example", **more}
-    info_path(clip).write_text(json.dumps(info), encoding="utf-8")
+    clip_info_path(clip).write_text(json.dumps(info), encoding="utf-8")
 
 
 def write_clips(folder: Path) -> list[Path]:
@@ -208,12 +208,12 @@ def write_clips(folder: Path) -> list[Path]:
     tell_of(clips[0], "Orange Justice by Ann Example", license="CC BY")
     tell_of(clips[1], "floss dance", uploader="ann example", license="© Ann Example 2026")
     tell_of(clips[2], "Orange Justice", uploader="bob", uploader_id="bob", id="x", extractor_key="Site")
-    info_path(clips[3]).write_text(
+    clip_info_path(clips[3]).write_text(
         json.dumps({"title": "Floss", "uploader_id": "carla", "dancematch": {"by": "carla"}})
     )
     tell_of(clips[4], "Floss emote or Orange Justice?")
     tell_of(clips[5], "Orange Justice")
-    tell_of(clips[6], "Take the L")
+    tell_of(clips[6], "SyntheticRecording the L")
     return clips
 
 
@@ -227,11 +227,11 @@ class Blind:
         raise AssertionError(f"{path} was looked at again")
 
 
-def make(folder: Path, **options: object) -> Built:
+def make(folder: Path, **options: object) -> BuildResult:
     """Build in `folder`/out from the clips in `folder`/clips."""
-    workshop = Workshop(folder / "out", secret="key")  # noqa: S106  (no password)
+    build_folder = BuildFolder(folder / "out", secret="key")  # noqa: S106  (no password)
     options = {"make_estimator": Puppet, "model": "floor", **options}
-    return build([folder / "clips"], workshop, Edition("small", LABELS), **options)  # type: ignore[arg-type]
+    return build([folder / "clips"], build_folder, Edition("small", LABELS), **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_a_release_is_read_back_as_it_was_made(workplace):
         np.testing.assert_array_equal(model.fingerprint(motion).words, words.words)
         assert (entry.words, entry.dancers) == (len(words), 1)
         assert any(
-            np.allclose(align(dance(number)).joints[:50], motion.joints[:50], atol=1e-4)
+            np.allclose(align_skeleton(dance(number)).joints[:50], motion.joints[:50], atol=1e-4)
             for number in (1, 2, 3, 4)
         )
     assert {"EID_GoodVibes": 2, "EID_Floss": 2} == {key: len(each) for key, each in found.items()}
@@ -352,7 +352,7 @@ def test_the_cards_header_tells_the_type_of_every_column(edition, request):
 )
 def test_a_licence_has_one_of_a_few_names(expected, text):
     """What is published is a name of the list: a free text might hold a person's."""
-    assert expected == licence_named(text)
+    assert expected == normalise_licence(text)
 
 
 def test_the_datasheet_counts(workplace):
@@ -371,7 +371,7 @@ def test_a_finished_release_is_not_made_again_and_not_replaced_unasked(workplace
     before = (tmp_path / "out/release/checksums.sha256").read_bytes()
     make(tmp_path, make_estimator=Blind)
     (new,) = write_puppets(tmp_path / "clips", new=7)
-    tell_of(new, "Take The L")
+    tell_of(new, "SyntheticRecording The L")
     with pytest.raises(InputError, match="--force"):
         make(tmp_path, make_estimator=Blind)
 
@@ -395,9 +395,9 @@ def test_a_person_decides_what_is_unclear(workplace, tmp_path):
         ("twins", "the name of A, B; write one id"),
     ):
         review.write_text(f"{asked}{answer}\n", encoding="utf-8")
-        workshop = Workshop(tmp_path / "out")
+        build_folder = BuildFolder(tmp_path / "out")
         with pytest.raises(InputError, match=rf"'{answer}' of \S*unclear\.mp4, which is {wrong}"):
-            workshop.answers({"A": "Twins", "B": "twins"})
+            build_folder.answers({"A": "Twins", "B": "twins"})
 
 
 def test_a_failed_clip_is_tried_again_when_asked(workplace, tmp_path):
@@ -482,7 +482,7 @@ def test_a_damaged_release_is_refused(workplace, tmp_path, harm, complaint):
 def test_somebody_elses_folder_is_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("precious")
     with pytest.raises(InputError, match="not empty and not a benchmark's"):
-        Workshop(tmp_path)
+        BuildFolder(tmp_path)
 
 
 def test_the_command_line_builds_from_motion_files(tmp_path):
@@ -509,9 +509,9 @@ def test_nothing_to_release_is_said(tmp_path):
 
 def test_every_rendered_clip_is_labelled_rightly():
     """Titles, hashtags, descriptions and misspellings all lead to the choreography that is danced."""
-    script = Script(choreographies=60, performances=4, seed=3)
+    script = EditionSettings(choreographies=60, performances=4, seed=3)
     labeller = Labeller(script.labels())
-    infos = [(take.number, take.info()) for take in script.takes()]
+    infos = [(take.number, take.info()) for take in script.recordings()]
     found = [labeller.find(i["title"], i["tags"], i["description"]) for _, i in infos]  # type: ignore[arg-type]
 
     assert [f"DM{number:04}" for number, _ in infos] == [finding.label_id for finding in found]
@@ -519,13 +519,15 @@ def test_every_rendered_clip_is_labelled_rightly():
 
 
 def test_takes_differ_in_everything_that_is_promised():
-    takes = Script(choreographies=10, performances=10, seconds=3).takes()
+    recordings = EditionSettings(choreographies=10, performances=10, seconds=3).recordings()
 
-    assert {"alone", "partner", "onlooker"} == {take.company for take in takes}
-    assert {True, False} == {take.mirrored for take in takes}
-    assert 100 == len({(take.azimuth, take.tempo) for take in takes})
-    assert takes == Script(choreographies=10, performances=10, seconds=3).takes()
-    for take in [next(each for each in takes if each.company == company) for company in ("alone", "partner")]:
+    assert {"alone", "partner", "onlooker"} == {take.company for take in recordings}
+    assert {True, False} == {take.mirrored for take in recordings}
+    assert 100 == len({(take.azimuth, take.tempo) for take in recordings})
+    assert recordings == EditionSettings(choreographies=10, performances=10, seconds=3).recordings()
+    for take in [
+        next(each for each in recordings if each.company == company) for company in ("alone", "partner")
+    ]:
         assert [3.0] * (1 + (take.company == "partner")) == [motion.seconds for motion in take.motions()]
 
 
@@ -534,7 +536,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two choreographies by two performers, rendered and built by the command line."""
     folder = tmp_path_factory.mktemp("rendered") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(synthetic, "Script", partial(Script, size=(320, 240)))
+        patch.setattr(synthetic, "EditionSettings", partial(EditionSettings, size=(320, 240)))
         numbers = ("--choreographies", 2, "--performances", 2, "--seconds", 3)
         answer = run_main("bench-build", "--synthetic", *numbers, "-o", folder, "--jobs", 2)
     assert 0 == answer.code, answer.err
@@ -558,13 +560,13 @@ def test_rendered_clips_go_the_way_of_recorded_ones(rendered):
 
 def test_another_script_does_not_replace_rendered_videos(rendered):
     with pytest.raises(InputError, match="holds other videos"):
-        film(Script(3, 2), rendered / "videos", tell=lambda _share: None)
+        film(EditionSettings(3, 2), rendered / "videos", tell=lambda _share: None)
 
     assert 4 == len(list((rendered / "videos").glob("*.mp4")))
 
 
 def test_findings_say_how_sure_they_are():
-    assert Finding("EID_Floss", "title is the label", 1.0) == LABELLER.find("Floss")
+    assert LabelDecision("EID_Floss", "title is the label", 1.0) == LABELLER.find("Floss")
     assert 0.88 < LABELLER.find("orange justise").score < 1
 
 

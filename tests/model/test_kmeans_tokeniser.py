@@ -25,7 +25,7 @@ from dancematch.model.tokeniser import (
 from dancematch.motion import CANONICAL, FPS, excerpt
 from dancematch.skeletons import BODY15
 from dancematch.training.background import pick_background
-from dancematch.training.data import describe_files, motion_files, read_motions
+from dancematch.training.data.files import describe_files, motion_files, read_motions
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Motion
 

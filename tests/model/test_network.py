@@ -22,8 +22,8 @@ from dancematch.model.network import (
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.model.runtime import open_session
 from dancematch.motion import CANONICAL, canonicalise
-from dancematch.training.graph import decoder_file, encoder_file
-from dancematch.training.kmeans import channel_centres
+from dancematch.training.kmeans import fit_channel_centres
+from dancematch.training.network.onnx_graph import build_decoder, build_encoder
 
 SMALL = NetworkConfig(vocabulary=16, dim=16, heads=2, latent=8)
 PAPER = replace(PRESETS["paper"], vocabulary=16, dim=16, layers=2)
@@ -52,7 +52,7 @@ def start(model: MotionModel, motion: torch.Tensor) -> None:
     """Put the codes where the motion's latents are."""
     model.normalise_by(motion)
     latents = model.encode(motion).detach().flatten(0, 1).numpy()
-    centres = channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
+    centres = fit_channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
     model.quantiser.place(torch.from_numpy(centres))
 
 
@@ -87,7 +87,7 @@ def test_every_shape_of_network_is_the_same_in_onnx(name):
     for number, weight in enumerate(model.parameters()):
         weight.data += 0.1 * noise(*weight.shape, seed=number)  # of which many begin at 0 or 1
     start(model, danced(1))
-    encoder, decoder = (open_session(make(model), 1) for make in (encoder_file, decoder_file))
+    encoder, decoder = (open_session(make(model), 1) for make in (build_encoder, build_decoder))
     for frames in (model.config.patch_frames, 23, 64):
         motion = danced(2, frames)
         motion[:, 2:, 5] = math.nan

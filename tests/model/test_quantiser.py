@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dancematch.errors import InputError
 from dancematch.model.quantiser import Quantiser, nearest_codes, perplexity, usage, word_counts
-from dancematch.training.kmeans import channel_centres
+from dancematch.training.kmeans import fit_channel_centres
 
 
 def latents(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -22,7 +22,7 @@ def chance(seed: int = 0) -> torch.Generator:
 def started(channels: int, words: int, given_: torch.Tensor, seed: int = 0) -> Quantiser:
     """A quantiser whose codes are the centres of latents [row, channel, dim]."""
     made = Quantiser(channels, words, given_.shape[-1])
-    made.place(torch.from_numpy(channel_centres(given_.numpy(), words, np.random.default_rng(seed))))
+    made.place(torch.from_numpy(fit_channel_centres(given_.numpy(), words, np.random.default_rng(seed))))
     return made
 
 

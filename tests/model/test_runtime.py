@@ -21,8 +21,8 @@ from dancematch.model.runtime import NetworkTokeniser, chunks
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model, save_model
 from dancematch.motion import BONE_LENGTHS, CANONICAL, FPS, canonicalise
 from dancematch.skeletons import BODY15
-from dancematch.training.export import export_model, restore_model
-from dancematch.training.kmeans import channel_centres
+from dancematch.training.kmeans import fit_channel_centres
+from dancematch.training.network.export import export_model, restore_model
 from dancematch.types import Fingerprint, Motion
 
 TRAINED = NetworkConfig(layout="parts7", vocabulary=32, dim=16, heads=2, window=1, latent=8)
@@ -33,7 +33,7 @@ P = TRAINED.patch_frames
 
 def place_codes(model: MotionModel, motion: torch.Tensor) -> None:
     latents = model.encode(motion).detach().flatten(0, 1).numpy()
-    centres = channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
+    centres = fit_channel_centres(latents, model.config.vocabulary, np.random.default_rng(0))
     model.quantiser.place(torch.from_numpy(centres))
 
 

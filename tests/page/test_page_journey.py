@@ -21,9 +21,9 @@ import pytest
 
 from dance_samples import write_dance
 from dancematch.motion import excerpt, mirror
-from dancematch.synthetic.choreography import Dancer, choreography, perform
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.renderer import render
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.renderer import render
 from page_samples import NARROW, PATIENCE, WIDE, Visit, drawn, until, visit
 from server_samples import serving
 
@@ -90,9 +90,9 @@ def few_colours(png: bytes) -> Any:
 
 def film(path: Path, seed: int, dancer: int, seconds: tuple[float, float], mirrored: bool = False) -> Path:
     """A short clip of a mannequin."""
-    danced = perform(choreography(seed, eight_counts=2), replace(Dancer.random(dancer), tempo=1.0))
+    danced = perform(compose_dance(seed, eight_counts=2), replace(Dancer.random(dancer), tempo=1.0))
     danced = excerpt(mirror(danced) if mirrored else danced, *seconds)
-    render(danced, path, looks=[Look.random(dancer)], size=SIZE, fps=FPS)
+    render(danced, path, appearances=[Appearance.random(dancer)], size=SIZE, fps=FPS)
     return path
 
 

@@ -36,9 +36,9 @@ ROW_OF = {unit: number for number, row in enumerate(ROWS) for unit in row}
 # library -> the places (files or rooms) that may import it
 HOMES = {
     "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/comotion.py"),
-    "onnx": ("training/graph.py",),
+    "onnx": ("training/network/onnx_graph.py",),
     "onnxruntime": ("model/runtime.py",),
-    "av": ("pose/video.py", "synthetic/renderer.py"),
+    "av": ("pose/video.py", "synthetic/rendering/renderer.py"),
     "cv2": ("pose/", "synthetic/"),
     "ai_edge_litert": ("pose/",),
     "click": ("cli/",),
@@ -47,7 +47,7 @@ HOMES = {
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),
-    "matplotlib": ("report/pictures.py", "training/curves.py"),
+    "matplotlib": ("report/pictures.py", "training/run/curves.py"),
     "fastapi": ("server/",),
     "pydantic": ("server/",),
     "starlette": ("server/",),

@@ -36,7 +36,7 @@ from dancematch.search.explain import BESIDE_SECONDS
 from dancematch.search.stage2 import passage_rarity as holding
 from dancematch.search.stage2.passage_rarity import holders
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.renderer import render
+from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Motion, Span
 
 KNOWN = 10  # dances

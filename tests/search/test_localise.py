@@ -16,7 +16,7 @@ from dancematch.search.stage2.local_alignment import (
     repeats,
 )
 from dancematch.search.stage2.word_alignment import usual_similarity, word_evidence
-from dancematch.synthetic.choreography import choreography, perform
+from dancematch.synthetic.dance.choreography import compose_dance, perform
 from dancematch.types import SEEN_FROM
 
 BOOK = toy_codebook(vocabulary=64)
@@ -262,7 +262,7 @@ def test_evidence_is_that_of_the_plain_way(seed, query_words, reference_words, c
 def test_two_seconds_of_a_three_minute_dance_are_found_at_their_place(change, tempo):
     """From joints on, changed as a camera, an estimator or the dancer would."""
     model = shipped()
-    whole = perform(choreography(11, eight_counts=42, bpm=112))
+    whole = perform(compose_dance(11, eight_counts=42, bpm=112))
     at = 97.0
     clip = change_tempo(excerpt(whole, at, at + 2), tempo)
     clip = clip if change is None else perturb(clip, change, seed=1)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dance_samples import MODEL, SECONDS_PER_WORD, random_words, shipped, toy_codebook, words
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.search.stage2.periodicity import autocorrelation, period_of
-from dancematch.synthetic.choreography import Choreography, choreography, perform
+from dancematch.synthetic.dance.choreography import Choreography, compose_dance, perform
 from dancematch.types import Codebook, Fingerprint
 
 BOOK = toy_codebook()
@@ -106,7 +106,7 @@ def test_a_period_between_two_words_is_not_doubled(seed, whole, part):
 @pytest.mark.parametrize("times", [3, 4, 8])
 def test_a_danced_period_is_one_round_or_an_even_part_of_it(bpm, times):
     """From joints on, whatever the tempo and however often: never two rounds or three."""
-    move = choreography(3, eight_counts=1, bpm=bpm).moves[:1]
+    move = compose_dance(3, eight_counts=1, bpm=bpm).moves[:1]
     dance = perform(Choreography("loop", move * times, bpm))
     found = period_of(shipped().fingerprint(dance), shipped().codebook)
     rounds = found.seconds / (dance.seconds / times)
@@ -190,7 +190,7 @@ def test_unseen_words_say_nothing():
 
 def test_a_danced_loop_has_the_period_of_its_music():
     """From joints on: one move of four beats at 110 bpm, danced eight times."""
-    once = choreography(3, eight_counts=1, bpm=110)
+    once = compose_dance(3, eight_counts=1, bpm=110)
     dance = perform(Choreography("loop", once.moves[:1] * 8, 110))
     found = period_of(shipped().fingerprint(dance), shipped().codebook)
     beats = found.seconds * 110 / 60

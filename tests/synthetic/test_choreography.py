@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from dancematch.errors import InputError
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.choreography import Choreography, Dancer, choreography, perform
-from dancematch.synthetic.figure import Body
+from dancematch.synthetic.dance.body import Body
+from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
 from dancematch.types import Motion
 
 SEEDS = st.integers(0, 10_000)
@@ -14,7 +14,7 @@ PARENTS = np.array(BODY15.parents)
 
 
 def short_dance(seed: int) -> Choreography:
-    return choreography(seed, eight_counts=2)
+    return compose_dance(seed, eight_counts=2)
 
 
 def joint(motion: Motion, name: str) -> np.ndarray:
@@ -43,7 +43,7 @@ def test_a_seed_always_gives_the_same_performance():
 
 
 def test_names_are_readable_and_not_shared():
-    names = [choreography(seed, eight_counts=1).name for seed in range(300)]
+    names = [compose_dance(seed, eight_counts=1).name for seed in range(300)]
 
     assert len(set(names)) == 300
     assert all(name.count("-") == 1 and name.replace("-", "").isalpha() for name in names)
@@ -51,7 +51,7 @@ def test_names_are_readable_and_not_shared():
 
 def test_length_follows_counts_and_tempo():
     """Two eight-counts at 120 bpm last eight seconds; a dancer twice as fast needs four."""
-    dance = choreography(1, eight_counts=2, bpm=120)
+    dance = compose_dance(1, eight_counts=2, bpm=120)
 
     assert dance.beats == 16
     assert pytest.approx(8.0) == perform(dance).seconds
@@ -62,7 +62,7 @@ def test_length_follows_counts_and_tempo():
 @pytest.mark.parametrize("seed", range(10))
 def test_eight_counts_come_back(seed):
     """Four eight-counts hold at least one twice and at least two different ones."""
-    moves = choreography(seed).moves
+    moves = compose_dance(seed).moves
     phrases = {moves[i : i + 2] for i in range(0, len(moves), 2)}
 
     assert len(phrases) in (2, 3)
@@ -128,7 +128,7 @@ def test_a_dance_is_recognised_whoever_dances_it():
     dances, dancers = 10, 3
     shown = np.array(
         [
-            bone_directions(perform(choreography(d), Dancer.random(p)))
+            bone_directions(perform(compose_dance(d), Dancer.random(p)))
             for d in range(dances)
             for p in range(dancers)
         ]
@@ -170,4 +170,4 @@ def test_body_follows_its_proportions():
 )
 def test_impossible_dances_are_refused(seed, counts, bpm):
     with pytest.raises(InputError, match="bpm 40 to 240"):
-        choreography(seed, eight_counts=counts, bpm=bpm)
+        compose_dance(seed, eight_counts=counts, bpm=bpm)

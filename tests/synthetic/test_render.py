@@ -6,28 +6,34 @@ from hypothesis import strategies as st
 
 from dancematch.errors import InputError
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.camera import Camera, View, aim
-from dancematch.synthetic.choreography import Dancer, choreography, perform
-from dancematch.synthetic.mannequin import Look, dress
-from dancematch.synthetic.raster import Solids, draw, shade_table
-from dancematch.synthetic.renderer import project, render, render_frame, set_stage, side_by_side
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
+from dancematch.synthetic.rendering.camera import Camera, CameraView, aim
+from dancematch.synthetic.rendering.mannequin import Appearance, build_mannequin
+from dancematch.synthetic.rendering.raster import Capsules, build_shade_table, draw
+from dancematch.synthetic.rendering.renderer import (
+    prepare_frames,
+    project,
+    render,
+    render_frame,
+    side_by_side,
+)
 from dancematch.types import Motion
 
 SIZE = (320, 240)
 RED, BLUE = 1, 2
-TABLE = shade_table(np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1]], dtype=float))
-LENS = View(np.eye(3), np.zeros(3), 200.0, (200, 200))  # looks along +z of the world, y down
+TABLE = build_shade_table(np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1]], dtype=float))
+LENS = CameraView(np.eye(3), np.zeros(3), 200.0, (200, 200))  # looks along +z of the world, y down
 
 
 def dance(seconds: float = 1.0, seed: int = 3) -> Motion:
-    motion = perform(choreography(seed, eight_counts=1), Dancer.random(seed))
+    motion = perform(compose_dance(seed, eight_counts=1), Dancer.random(seed))
     return Motion(motion.joints[: int(seconds * motion.fps)], motion.fps, motion.skeleton)
 
 
-def bars(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) -> Solids:
+def bars(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) -> Capsules:
     """Bars of (paint, start, end, radius, flatness), flattened along x."""
     paint, start, end, radius, flatness = zip(*rows, strict=True)
-    return Solids(
+    return Capsules(
         start=np.array(start, dtype=float),
         end=np.array(end, dtype=float),
         radii=np.repeat(np.array(radius)[:, None], 2, axis=1),
@@ -37,7 +43,7 @@ def bars(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) 
     )
 
 
-def picture(solids: Solids) -> np.ndarray:
+def picture(solids: Capsules) -> np.ndarray:
     onto = np.zeros((200, 200, 3), dtype=np.uint8)
     draw(solids, LENS, TABLE, onto)
     return onto
@@ -91,7 +97,7 @@ def test_missing_and_hidden_bars_are_left_out():
 
 def test_sides_appear_where_a_camera_sees_them():
     """From the front the dancer's left is on the picture's right; from behind on its left."""
-    motion = perform(choreography(3, eight_counts=1))
+    motion = perform(compose_dance(3, eight_counts=1))
     left, right = BODY15.index("left_shoulder"), BODY15.index("right_shoulder")
     front, back = (project(motion, Camera(azimuth=azimuth), SIZE)[0] for azimuth in (0, 180))
 
@@ -121,7 +127,7 @@ def test_a_given_distance_is_kept():
 def test_joints_lie_within_the_mannequin(azimuth):
     """Where the truth says a joint is, the dancer hides the room."""
     motion, camera = dance(), Camera(azimuth=azimuth)
-    stage = set_stage(motion, looks=[Look()], camera=camera, size=SIZE)
+    stage = prepare_frames(motion, appearances=[Appearance()], camera=camera, size=SIZE)
     for number in (0, 12, 25):
         changed = (stage.draw(number).astype(int) - stage.room.picture != 0).any(axis=2)
         x, y = project(motion, camera, SIZE)[number].round().astype(int).T
@@ -131,13 +137,13 @@ def test_joints_lie_within_the_mannequin(azimuth):
 
 def test_the_face_is_in_front():
     """Eyes and lips are seen from the front only."""
-    look = Look(hair=(0, 1, 0), skin=(1, 0, 0), wall=(0, 0, 1), shirt=(0, 0, 1))
-    motion = perform(choreography(3, eight_counts=1))
+    look = Appearance(hair=(0, 1, 0), skin=(1, 0, 0), wall=(0, 0, 1), shirt=(0, 0, 1))
+    motion = perform(compose_dance(3, eight_counts=1))
     shares = {}
     for azimuth in (0, 180):
-        shown = render_frame(motion, 0, looks=[look], camera=Camera(azimuth=azimuth), size=(640, 480)).astype(
-            int
-        )
+        shown = render_frame(
+            motion, 0, appearances=[look], camera=Camera(azimuth=azimuth), size=(640, 480)
+        ).astype(int)
         x, y = project(motion, Camera(azimuth=azimuth), (640, 480))[0, BODY15.index("head")].astype(int)
         patch = shown[y - 12 : y + 12, x - 8 : x + 8]
         shares[azimuth] = (patch[..., 1] > patch[..., 0]).mean()
@@ -149,7 +155,7 @@ def test_dancers_stand_on_the_floor():
     """Wherever the recording's floor was, shoes end at height 0 and a shadow touches them."""
     raised = dance()
     raised = Motion(raised.joints + np.float32(0.65) * np.array([0, 1, 0], np.float32), 30, BODY15)
-    stage = set_stage(raised, looks=[Look()], size=SIZE)
+    stage = prepare_frames(raised, appearances=[Appearance()], size=SIZE)
     lowest = (np.minimum(stage.solids.start, stage.solids.end)[..., 1] - stage.solids.radii.max(axis=1)).min()
 
     assert pytest.approx(0.0, abs=0.06) == lowest
@@ -196,8 +202,8 @@ def test_a_broken_rendering_leaves_nothing(tmp_path):
 def test_several_dancers_share_the_room():
     """Two dancers side by side are both drawn, in their own colours; the shorter clip stands still."""
     pair = side_by_side([dance(1.0, 3), dance(0.5, 4)])
-    looks = [Look(shirt=(1, 0, 0)), Look(shirt=(0, 1, 0))]
-    stage = set_stage(pair, looks=looks, size=SIZE)
+    appearances = [Appearance(shirt=(1, 0, 0)), Appearance(shirt=(0, 1, 0))]
+    stage = prepare_frames(pair, appearances=appearances, size=SIZE)
     shown = stage.draw(20).astype(int)
     red = (shown[..., 0] > 2 * shown[..., 1:].max(axis=2)).nonzero()[1]
     green = (shown[..., 1] > 2 * shown[..., [0, 2]].max(axis=2)).nonzero()[1]
@@ -212,7 +218,7 @@ def test_unseen_joints_are_not_drawn():
     motion = dance()
     joints = motion.joints.copy()
     joints[:, BODY15.index("left_wrist")] = np.nan
-    solids = dress(joints.astype(float), Look())
+    solids = build_mannequin(joints.astype(float), Appearance())
     missing = ~np.isfinite(solids.start + solids.end).all(axis=(0, 2))
 
     assert missing.sum() == 6
@@ -220,8 +226,8 @@ def test_unseen_joints_are_not_drawn():
 
 
 def test_looks_differ_by_seed_and_only_by_seed():
-    assert Look.random(5) == Look.random(5)
-    assert len({Look.random(seed) for seed in range(20)}) == 20
+    assert Appearance.random(5) == Appearance.random(5)
+    assert len({Appearance.random(seed) for seed in range(20)}) == 20
 
 
 def test_impossible_orders_are_refused(tmp_path):
@@ -230,7 +236,7 @@ def test_impossible_orders_are_refused(tmp_path):
     with pytest.raises(InputError, match="fps must be 1 to 240"):
         render(dance(), tmp_path / "dance.mp4", fps=0)
     with pytest.raises(InputError, match="one of short, bob"):
-        Look(hair_style="mohawk")
+        Appearance(hair_style="mohawk")
     with pytest.raises(InputError, match="at least one motion"):
         render_frame([])
     with pytest.raises(InputError, match="must be even"):

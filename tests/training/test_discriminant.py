@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 
 from dancematch.model.network import FEATURES
-from dancematch.training.discriminant import RIDGE, discriminant, part_discriminant
+from dancematch.training.network.discriminant import RIDGE, discriminant, part_discriminant
 
 
 def moments(seed: int, *, pairs: int = 400, width: int = 6) -> tuple[np.ndarray, np.ndarray]:

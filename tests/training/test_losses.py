@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dancematch.model.quantiser import Quantiser
-from dancematch.training.augment import rotations
-from dancematch.training.losses import (
-    Terms,
+from dancematch.training.data.augment import rotation_matrices
+from dancematch.training.network.losses import (
+    LossTerms,
     assignment_logits,
     balanced,
     contrastive,
@@ -38,7 +38,7 @@ def test_distances_are_of_every_two_joints_once():
 def test_reconstruction_does_not_see_turning_and_moving(seed):
     """A dancer who is turned and moved as a whole is reconstructed perfectly; the places are not."""
     motion = numbers(seed, 2, 5, 16, 3)
-    moved = motion @ rotations(numbers(seed + 1, 3)).T + numbers(seed + 2, 3)
+    moved = motion @ rotation_matrices(numbers(seed + 1, 3)).T + numbers(seed + 2, 3)
 
     assert 0 == pytest.approx(float(reconstruction(motion, moved)), abs=1e-9)
     assert float(places(motion, moved)) > 1e-4
@@ -140,7 +140,7 @@ def test_the_descriptor_is_the_patchs_mean_distances():
 
 def test_the_total_is_the_papers():
     """The formula: lambda rec + commit + beta codebook - gamma entropy, and the rest by its weight."""
-    terms = Terms.measured(
+    terms = LossTerms.measured(
         reconstruction=torch.tensor(2.0),
         commitment=torch.tensor(3.0),
         codebook=torch.tensor(5.0),

@@ -6,9 +6,16 @@ import pytest
 from dance_samples import LEGS, dance, standing, without, write_dance
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror, perturb
-from dancematch.training.batches import Batches, Material, long_enough, self_pair
-from dancematch.training.data import Clip, aist_name, clip_of, clips_of, motion_files, split
-from dancematch.training.pairs import Pair, dancer_pairs, estimator_pairs, find_stretch
+from dancematch.training.data.batches import BatchSampler, TrainingSet, pair_with_itself, select_long_tracks
+from dancematch.training.data.files import (
+    TrainingTrack,
+    aist_name,
+    make_track,
+    make_tracks,
+    motion_files,
+    split,
+)
+from dancematch.training.data.pairs import AlignedPair, find_segment, pair_dancers, pair_views
 from dancematch.training.recipe import TrainingRecipe
 from dancematch.types import Motion
 
@@ -20,23 +27,23 @@ def aist(dancer: int, number: int = 1, kind: str = "BM") -> str:
     return f"gBR_s{kind}_cAll_d{dancer:02}_mBR0_ch{number:02}"
 
 
-def counting(frames: int = 200, name: str = "count") -> Clip:
+def counting(frames: int = 200, name: str = "count") -> TrainingTrack:
     """Every coordinate is the frame's number: what a reading shows says when it was."""
     joints = np.broadcast_to(np.arange(frames, dtype=np.float32)[:, None, None], (frames, 16, 3))
-    return Clip(name, joints, name)
+    return TrainingTrack(name, joints, name)
 
 
-def farthest(found: Pair) -> float:
+def farthest(found: AlignedPair) -> float:
     """How many frames a match is from where the two lengths put it, at the most but for a twentieth."""
     tempo = len(found.second.joints) / len(found.first.joints)
     return float(np.quantile(np.abs(found.frames[:, 0] * tempo - found.frames[:, 1]), 0.95))
 
 
 def test_names_say_who_danced_what():
-    basic, other = (clip_of(aist(dancer), dance(1)) for dancer in (1, 2))
-    own = clip_of(aist(1, kind="FM"), dance(1))
-    view = clip_of(f"view_{aist(1)}", dance(1))
-    plain = clip_of("waltz", dance(1))
+    basic, other = (make_track(aist(dancer), dance(1)) for dancer in (1, 2))
+    own = make_track(aist(1, kind="FM"), dance(1))
+    view = make_track(f"view_{aist(1)}", dance(1))
+    plain = make_track("waltz", dance(1))
 
     assert "BR/BM/01" == basic.group == other.group == view.group
     assert ("BR01", "BR02", None, None) == (basic.dancer, other.dancer, own.dancer, plain.dancer)
@@ -46,7 +53,7 @@ def test_names_say_who_danced_what():
 
 
 def test_every_dancer_of_a_file_is_a_clip():
-    assert ["duet", "duet#2"] == [clip.name for clip in clips_of(Path("duet.npz"), [dance(1), dance(2)])]
+    assert ["duet", "duet#2"] == [clip.name for clip in make_tracks(Path("duet.npz"), [dance(1), dance(2)])]
 
 
 def test_genres_are_left_out_with_their_views(tmp_path):
@@ -63,9 +70,9 @@ def test_genres_are_left_out_with_their_views(tmp_path):
 @pytest.mark.parametrize("factor", [0.85, 1.0, 1.2])
 def test_two_dancers_are_aligned(factor):
     """Another body and another tempo: matched frames show the same moment to a fifth of a second."""
-    first = clip_of(aist(1), dance(5, 1))
-    second = clip_of(aist(2), change_tempo(dance(5, 2), factor))
-    (found,) = dancer_pairs([first, second])
+    first = make_track(aist(1), dance(5, 1))
+    second = make_track(aist(2), change_tempo(dance(5, 2), factor))
+    (found,) = pair_dancers([first, second])
 
     assert not found.mirrored
     assert (0, 0) == tuple(found.frames[0])
@@ -74,8 +81,8 @@ def test_two_dancers_are_aligned(factor):
 
 
 def test_a_dancer_who_mirrors_the_other_is_found():
-    pair = [clip_of(aist(1), mirror(dance(5, 1))), clip_of(aist(2), dance(5, 2))]
-    (found,) = dancer_pairs(pair)
+    pair = [make_track(aist(1), mirror(dance(5, 1))), make_track(aist(2), dance(5, 2))]
+    (found,) = pair_dancers(pair)
 
     assert found.mirrored
     assert farthest(found) < 6
@@ -84,23 +91,23 @@ def test_a_dancer_who_mirrors_the_other_is_found():
 def test_only_other_dancers_of_the_same_choreography_pair():
     names = [aist(1, 1), aist(1, 1), aist(2, 1), aist(2, 2), aist(3, 1, "FM"), f"view_{aist(3)}", "waltz"]
     shares: list[float] = []
-    found = dancer_pairs([clip_of(name, dance(1)) for name in names], shares.append)
+    found = pair_dancers([make_track(name, dance(1)) for name in names], shares.append)
 
     assert [(aist(1), aist(2))] * 2 == [(pair.first.name, pair.second.name) for pair in found]
     assert [0.5, 1.0] == shares
-    assert [] == dancer_pairs([clip_of("waltz", dance(1))])
+    assert [] == pair_dancers([make_track("waltz", dance(1))])
 
 
-def view_of(name: str, motion: Motion, first: int, frames: int = 90) -> Clip:
+def view_of(name: str, motion: Motion, first: int, frames: int = 90) -> TrainingTrack:
     """What an unsure estimator sees of a stretch."""
     part = excerpt(motion, first / motion.fps, (first + frames) / motion.fps)
-    return clip_of(f"view_{name}", perturb(perturb(part, "noise"), "drift"))
+    return make_track(f"view_{name}", perturb(perturb(part, "noise"), "drift"))
 
 
 @pytest.mark.parametrize("first", [0, 31, 90])
 def test_a_view_is_found_in_its_source(first):
-    source = clip_of("waltz", dance(3))
-    (found,) = estimator_pairs([view_of("waltz", dance(3), first), source])
+    source = make_track("waltz", dance(3))
+    (found,) = pair_views([view_of("waltz", dance(3), first), source])
 
     assert found.second is source
     np.testing.assert_array_equal(np.arange(90), found.frames[:, 0])
@@ -110,17 +117,17 @@ def test_a_view_is_found_in_its_source(first):
 
 def test_views_that_show_nothing_of_their_source_are_passed_over():
     """A view that is far off everywhere, one of which too little is seen, and one without a source."""
-    source = clip_of("polka", dance(3))
+    source = make_track("polka", dance(3))
     view = view_of("polka", dance(3), 10)
-    upside_down = Clip(view.name, -view.joints, view.group, view_of="polka")
-    hardly_seen = clip_of("view_polka", without(dance(3), (*LEGS, "left_shoulder", "right_shoulder")))
+    upside_down = TrainingTrack(view.name, -view.joints, view.group, view_of="polka")
+    hardly_seen = make_track("view_polka", without(dance(3), (*LEGS, "left_shoulder", "right_shoulder")))
 
-    assert 10 == pytest.approx(find_stretch(view.joints, source.joints), abs=1)
-    assert [] == estimator_pairs([upside_down, hardly_seen, view_of("tango", dance(3), 10), source])
+    assert 10 == pytest.approx(find_segment(view.joints, source.joints), abs=1)
+    assert [] == pair_views([upside_down, hardly_seen, view_of("tango", dance(3), 10), source])
 
 
 def test_dances_to_judge_by_are_never_learned():
-    clips = [clip_of(aist(dancer, number), dance(1)) for dancer in (1, 2) for number in range(1, 9)]
+    clips = [make_track(aist(dancer, number), dance(1)) for dancer in (1, 2) for number in range(1, 9)]
     learned, apart = split(clips, 0.3, seed=0)
 
     assert len(clips) == len(learned) + len(apart)
@@ -140,7 +147,7 @@ def shown_at(crops: np.ndarray, patches: np.ndarray) -> np.ndarray:
 
 def test_matched_patches_show_the_same_moment():
     """At any tempo and phase a patch's match is the one nearest in the dance's own time."""
-    batches = Batches(Material([counting(), counting(name="other")]), RECIPE, PATCH)
+    batches = BatchSampler(TrainingSet([counting(), counting(name="other")]), RECIPE, PATCH)
     rng = np.random.default_rng(0)
     for _ in range(10):
         batch = batches.draw(rng)
@@ -151,7 +158,7 @@ def test_matched_patches_show_the_same_moment():
 
 
 def test_tempo_stays_within_bounds():
-    batches = Batches(Material([counting(400)]), RECIPE, PATCH)
+    batches = BatchSampler(TrainingSet([counting(400)]), RECIPE, PATCH)
     batch = batches.draw(np.random.default_rng(0))
     speeds = np.diff(batch.second[:, 10:30, 5, 1], axis=1).mean(axis=1)
 
@@ -163,21 +170,26 @@ def test_tempo_stays_within_bounds():
 def test_kinds_are_drawn_in_their_shares():
     """Two dancers and an estimator's views come as often as the recipe says; never where there are none."""
     recipe = TrainingRecipe(crop_frames=48, share_dancers=0.5, share_estimator=0.1)
-    clips = [clip_of(aist(1), dance(5, 1)), clip_of(aist(2), dance(5, 2)), view_of(aist(1), dance(5, 1), 9)]
-    batches = Batches(Material.of(clips), recipe, PATCH)
+    clips = [
+        make_track(aist(1), dance(5, 1)),
+        make_track(aist(2), dance(5, 2)),
+        view_of(aist(1), dance(5, 1), 9),
+    ]
+    batches = BatchSampler(TrainingSet.of(clips), recipe, PATCH)
     rng = np.random.default_rng(0)
     kinds = [batches._choose(rng) for _ in range(1000)]
 
     assert 0.5 == pytest.approx(np.mean([pair in batches.dancers for pair in kinds]), abs=0.05)
     assert 0.1 == pytest.approx(np.mean([pair in batches.estimator for pair in kinds]), abs=0.03)
-    alone = Batches(Material(clips), RECIPE, PATCH)
+    alone = BatchSampler(TrainingSet(clips), RECIPE, PATCH)
     assert all((pair := alone._choose(rng)).first is pair.second for _ in range(50))
 
 
 def test_batches_follow_their_generator():
-    clips = [clip_of(str(number), dance(number)) for number in range(3)]
+    clips = [make_track(str(number), dance(number)) for number in range(3)]
     first, again, other = (
-        Batches(Material(clips), RECIPE, PATCH).draw(np.random.default_rng(seed)) for seed in (0, 0, 1)
+        BatchSampler(TrainingSet(clips), RECIPE, PATCH).draw(np.random.default_rng(seed))
+        for seed in (0, 0, 1)
     )
 
     for one, same in zip(first, again, strict=True):
@@ -187,21 +199,21 @@ def test_batches_follow_their_generator():
 
 def test_matches_are_no_more_than_asked_and_know_their_dance():
     clips = [counting(), counting(name="other")]
-    batch = Batches(Material(clips), TrainingRecipe(batch=6, crop_frames=48, contrasted=20), PATCH).draw(
-        np.random.default_rng(1)
-    )
+    batch = BatchSampler(
+        TrainingSet(clips), TrainingRecipe(batch=6, crop_frames=48, contrasted=20), PATCH
+    ).draw(np.random.default_rng(1))
 
     assert (20, 2) == batch.matches.shape
     assert {0, 1} == set(batch.groups.tolist())
 
 
 def test_a_clip_that_does_not_fill_a_crop_is_left_out():
-    short = clip_of("short", standing(20))
+    short = make_track("short", standing(20))
 
-    assert ["count"] == [clip.name for clip in long_enough([short, counting()], RECIPE)]
+    assert ["count"] == [clip.name for clip in select_long_tracks([short, counting()], RECIPE)]
     with pytest.raises(InputError, match=r"no motion lasts as long as a crop, 1\.6 s"):
-        Batches(Material([short]), RECIPE, PATCH)
+        BatchSampler(TrainingSet([short]), RECIPE, PATCH)
 
 
 def test_a_clip_pairs_with_itself_from_end_to_end():
-    assert [[0, 0], [199, 199]] == self_pair(counting()).frames.tolist()
+    assert [[0, 0], [199, 199]] == pair_with_itself(counting()).frames.tolist()

@@ -13,12 +13,12 @@ from dancematch import formats
 from dancematch.cli.research.train import duration, numbered
 from dancematch.errors import DanceMatchError, InputError, ModelError
 from dancematch.model.tokeniser import load_background, load_model, save_model
-from dancematch.training.batches import Material
-from dancematch.training.data import clip_of, is_seen, split
-from dancematch.training.folder import alone_in, begin, plan_of, require_free
+from dancematch.training.data.batches import TrainingSet
+from dancematch.training.data.files import make_track, shows_dancer, split
 from dancematch.training.kmeans import fit_kmeans
-from dancematch.training.loop import train
-from dancematch.training.recipe import Plan, plan_for
+from dancematch.training.recipe import TrainingPlan, make_plan
+from dancematch.training.run.folder import create_run, lock_run, read_plan, require_new_run
+from dancematch.training.run.loop import train
 from dancematch.types import Motion
 
 TINY = {
@@ -28,14 +28,14 @@ TINY = {
 
 
 @cache
-def materials() -> tuple[Material, Material]:
-    clips = [clip_of(f"dance{number}", dance(number)) for number in range(5)]
+def materials() -> tuple[TrainingSet, TrainingSet]:
+    clips = [make_track(f"dance{number}", dance(number)) for number in range(5)]
     learned, held_out = split(clips, 0.3, seed=0)
-    return Material.of(learned), Material.of(held_out)
+    return TrainingSet.of(learned), TrainingSet.of(held_out)
 
 
-def tiny() -> Plan:
-    return plan_for("default", TINY)
+def tiny() -> TrainingPlan:
+    return make_plan("default", TINY)
 
 
 class StoppedError(Exception):
@@ -49,7 +49,7 @@ def run_up_to(step: int, folder: Path) -> None:
         if progress.step == step:
             raise StoppedError
 
-    begin(tiny(), folder)
+    create_run(tiny(), folder)
     with pytest.raises(StoppedError):
         train(*materials(), tiny(), folder, on_step=tell)
 
@@ -70,7 +70,7 @@ def test_a_run_does_not_go_on_with_other_numbers(tmp_path, step, table, name, va
     run_up_to(step, tmp_path / "run")
     change_plan(tmp_path / "run", table, **{name: value})
     with pytest.raises(InputError, match=rf"begun with other numbers: {table}\.{name} was .*now says"):
-        plan_of(tmp_path / "run")
+        read_plan(tmp_path / "run")
 
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path):
@@ -79,7 +79,7 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
     (tmp_path / "run" / "checkpoints" / "begun.json").unlink()
     change_plan(tmp_path / "run", "network", dim=16)
     with pytest.raises(InputError, match="was made with other numbers"):
-        train(*materials(), plan_of(tmp_path / "run"), tmp_path / "run")
+        train(*materials(), read_plan(tmp_path / "run"), tmp_path / "run")
 
 
 @pytest.mark.parametrize("step", [1, 3])
@@ -87,19 +87,19 @@ def test_a_run_does_not_go_on_with_other_motions(tmp_path, step):
     run_up_to(step, tmp_path / "run")
     learned, held_out = materials()
     with pytest.raises(InputError, match="trained on other motions"):
-        train(Material(learned.clips[1:]), held_out, tiny(), tmp_path / "run")
+        train(TrainingSet(learned.clips[1:]), held_out, tiny(), tmp_path / "run")
 
 
 def test_a_false_start_may_be_tried_again(tmp_path):
     """What never came to a checkpoint is begun anew, whatever it was begun with; what did is kept."""
     folder = tmp_path / "run"
     run_up_to(1, folder)
-    begin(plan_for("default", {**TINY, "views": {"noise": 1}}), folder)
+    create_run(make_plan("default", {**TINY, "views": {"noise": 1}}), folder)
 
-    assert 1.0 == plan_of(folder).training.views.noise
+    assert 1.0 == read_plan(folder).training.views.noise
     run_up_to(3, folder)
     with pytest.raises(ModelError, match="already holds a run"):
-        begin(tiny(), folder)
+        create_run(tiny(), folder)
 
 
 def test_a_model_is_no_false_start(tmp_path):
@@ -108,13 +108,13 @@ def test_a_model_is_no_false_start(tmp_path):
         if content:
             (tmp_path / "model" / "config.json").write_text(content)
         with pytest.raises(ModelError, match="already holds a run or a model"):
-            require_free(tmp_path / "model")
+            require_new_run(tmp_path / "model")
 
 
 def test_two_processes_do_not_share_a_run(tmp_path):
-    begin(tiny(), tmp_path / "run")
-    with alone_in(tmp_path / "run"):
-        for another in (lambda: begin(tiny(), tmp_path / "run"), lambda: run_up_to(1, tmp_path / "run")):
+    create_run(tiny(), tmp_path / "run")
+    with lock_run(tmp_path / "run"):
+        for another in (lambda: create_run(tiny(), tmp_path / "run"), lambda: run_up_to(1, tmp_path / "run")):
             with pytest.raises(ModelError, match="another process is training"):
                 another()
 
@@ -137,7 +137,7 @@ def test_two_processes_do_not_share_a_run(tmp_path):
 )
 def test_numbers_that_cannot_be_are_refused(tables, complaint):
     with pytest.raises(InputError, match=complaint):
-        plan_for("default", tables)
+        make_plan("default", tables)
 
 
 def test_k_means_takes_no_negative_seed():
@@ -190,11 +190,11 @@ def test_one_is_not_several():
 def test_a_body_without_a_pelvis_is_not_seen():
     """The canonical frame starts there: without it no joint has a place."""
     joints = dance(1).joints.copy()
-    assert is_seen(Motion(joints, 30.0, dance(1).skeleton))
+    assert shows_dancer(Motion(joints, 30.0, dance(1).skeleton))
     for joint in ("pelvis", "left_hip", "right_hip"):
         joints[:, dance(1).skeleton.index(joint)] = np.nan
 
-    assert not is_seen(Motion(joints, 30.0, dance(1).skeleton))
+    assert not shows_dancer(Motion(joints, 30.0, dance(1).skeleton))
 
 
 @pytest.mark.parametrize("tokeniser", ["network", "kmeans"])
@@ -220,7 +220,7 @@ def test_help_says_what_the_choices_mean():
 
 
 def test_a_run_is_not_taken_for_its_model(tmp_path):
-    begin(tiny(), tmp_path)
+    create_run(tiny(), tmp_path)
     with pytest.raises(ModelError, match="is a training run, not a model; it has no model yet"):
         load_model(tmp_path)
     save_small_model(tmp_path / "model")

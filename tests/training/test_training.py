@@ -18,21 +18,21 @@ from dancematch.cli import main
 from dancematch.cli.research.train import train_command
 from dancematch.errors import InputError, ModelError
 from dancematch.model.tokeniser import load_background, load_model
-from dancematch.training.batches import Material
-from dancematch.training.checkpoint import load_state, save_state
-from dancematch.training.data import clip_of, split
-from dancematch.training.folder import begin, plan_of
-from dancematch.training.journal import Journal
-from dancematch.training.loop import Run, learning_rate, train
+from dancematch.training.data.batches import TrainingSet
+from dancematch.training.data.files import make_track, split
 from dancematch.training.recipe import (
     RECIPES,
+    AugmentationSettings,
     LossWeights,
-    Plan,
+    TrainingPlan,
     TrainingRecipe,
-    Views,
-    plan_for,
-    read_tables,
+    make_plan,
+    read_config,
 )
+from dancematch.training.run.checkpoint import load_state, save_state
+from dancematch.training.run.folder import create_run, read_plan
+from dancematch.training.run.log import RunLog
+from dancematch.training.run.loop import TrainingRun, learning_rate, train
 
 TINY = {
     "network": {"dim": 8, "layers": 1, "heads": 2, "vocabulary": 8, "latent": 4},
@@ -41,25 +41,25 @@ TINY = {
 LINES = Path(__file__).with_name("test_training.py")
 
 
-def tiny(preset: str = "default", **training: object) -> Plan:
-    return plan_for(preset, {**TINY, "training": {**TINY["training"], **training}})
+def tiny(preset: str = "default", **training: object) -> TrainingPlan:
+    return make_plan(preset, {**TINY, "training": {**TINY["training"], **training}})
 
 
 @cache
-def materials() -> tuple[Material, Material]:
-    clips = [clip_of(f"dance{number}", dance(number)) for number in range(6)]
+def materials() -> tuple[TrainingSet, TrainingSet]:
+    clips = [make_track(f"dance{number}", dance(number)) for number in range(6)]
     learned, held_out = split(clips, 0.3, seed=0)
-    return Material.of(learned), Material.of(held_out)
+    return TrainingSet.of(learned), TrainingSet.of(held_out)
 
 
 def rows(folder: Path) -> list[dict[str, float]]:
     """The log without the one thing that may differ."""
-    return [{**row, "seconds": 0} for row in Journal(folder).rows()]
+    return [{**row, "seconds": 0} for row in RunLog(folder).rows()]
 
 
-def run_to_the_end(folder: Path, plan: Plan) -> torch.nn.Module:
+def run_to_the_end(folder: Path, plan: TrainingPlan) -> torch.nn.Module:
     if not (folder / "config.json").exists():
-        begin(plan, folder)
+        create_run(plan, folder)
     return train(*materials(), plan, folder)
 
 
@@ -90,10 +90,10 @@ def assert_same_weights(first: torch.nn.Module, second: torch.nn.Module) -> None
 @pytest.mark.parametrize("step", [2, 3, 7])
 def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, whole, step):
     """Stopped before, at and after a checkpoint, in and after the warm-up: losses and weights agree."""
-    begin(tiny(), tmp_path / "run")
+    create_run(tiny(), tmp_path / "run")
     with pytest.raises(StoppedError):
         train(*materials(), tiny(), tmp_path / "run", on_step=stop_at(step))
-    resumed = run_to_the_end(tmp_path / "run", plan_of(tmp_path / "run"))
+    resumed = run_to_the_end(tmp_path / "run", read_plan(tmp_path / "run"))
 
     assert rows(whole[0]) == rows(tmp_path / "run")
     assert_same_weights(whole[1], resumed)
@@ -102,7 +102,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, whole, step):
 def test_a_killed_run_goes_on(tmp_path, whole):
     """A kill -9 in the middle of a step leaves a whole checkpoint, from which all comes out the same."""
     folder = tmp_path / "run"
-    begin(tiny(), folder)
+    create_run(tiny(), folder)
     code = (
         f"import sys; sys.path[:0] = {[str(LINES.parent), str(LINES.parents[1])]!r}\n"
         "import time, test_training as t\n"
@@ -119,7 +119,7 @@ def test_a_killed_run_goes_on(tmp_path, whole):
 
     assert -signal.SIGKILL == process.wait(10)
     assert 3 <= load_state(latest)["progress"]["step"] < 12
-    run_to_the_end(folder, plan_of(folder))
+    run_to_the_end(folder, read_plan(folder))
     assert [row["step"] for row in rows(whole[0])] == [row["step"] for row in rows(folder)]
     for expected, found in zip(rows(whole[0]), rows(folder), strict=True):
         assert expected == pytest.approx(found, rel=1e-3)  # another process may use other threads
@@ -134,7 +134,7 @@ def test_a_seed_is_a_run(tmp_path, whole):
 
 
 def test_the_log_tells_losses_words_and_time(whole):
-    logged = Journal(whole[0]).rows()
+    logged = RunLog(whole[0]).rows()
     with (whole[0] / "log.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
 
@@ -165,14 +165,14 @@ def test_training_learns(tmp_path):
         temperature=1.0,
     )
     run_to_the_end(tmp_path, plan)
-    judged = [row["held_out_contrastive"] for row in Journal(tmp_path).rows()]
+    judged = [row["held_out_contrastive"] for row in RunLog(tmp_path).rows()]
 
     assert min(judged) < 0.8 * judged[0]
 
 
 def test_the_best_check_is_kept(whole):
     folder, learner = whole
-    after_warm_up = [row for row in Journal(folder).rows() if row["step"] > tiny().training.warm_up_steps]
+    after_warm_up = [row for row in RunLog(folder).rows() if row["step"] > tiny().training.warm_up_steps]
     best = min(after_warm_up, key=lambda row: row["held_out_contrastive"])
     kept = load_state(folder / "checkpoints" / "best.safetensors")
 
@@ -192,13 +192,13 @@ def test_training_stops_when_nothing_gets_better(tmp_path):
     assert len(rows(tmp_path)) < 20
     kept = load_state(tmp_path / "checkpoints" / "latest.safetensors")["progress"]
     assert 1 == kept["waited"]
-    assert Run(*materials(), plan, tmp_path).finished is False
+    assert TrainingRun(*materials(), plan, tmp_path).finished is False
 
 
 def test_the_paper_trains_by_the_papers_losses(tmp_path):
-    plan = plan_for("paper", {**TINY, "network": {"dim": 8, "layers": 1, "heads": 2, "vocabulary": 8}})
+    plan = make_plan("paper", {**TINY, "network": {"dim": 8, "layers": 1, "heads": 2, "vocabulary": 8}})
     run_to_the_end(tmp_path, plan)
-    last = Journal(tmp_path).rows()[-1]
+    last = RunLog(tmp_path).rows()[-1]
 
     assert 0 == last["loss_contrastive"] == last["loss_swapped"] == last["loss_descriptor"]
     weights = plan.training.weights
@@ -217,15 +217,15 @@ def test_every_loss_can_be_asked_for(tmp_path):
     weights = {field.name: 1.0 for field in fields(LossWeights)}
     tables = {**TINY, "weights": weights, "views": {"dropout": 0.2}}
     tables["training"] = {**TINY["training"], "balanced_commitment": True, "revival": "epoch"}
-    run_to_the_end(tmp_path, plan_for("default", tables))
-    last = Journal(tmp_path).rows()[-1]
+    run_to_the_end(tmp_path, make_plan("default", tables))
+    last = RunLog(tmp_path).rows()[-1]
 
     assert all(last[f"loss_{name}"] > 0 for name in weights)
     assert all(map(math.isfinite, last.values()))
 
 
 def test_warm_up_leaves_the_codebook_at_rest():
-    run = Run(*materials(), tiny(steps=10, warm_up=0.5, blend_in=0.2), Path("unused"))
+    run = TrainingRun(*materials(), tiny(steps=10, warm_up=0.5, blend_in=0.2), Path("unused"))
     quantiser = run.learner.model.quantiser
     first = quantiser.codebook.clone()
     blends = []
@@ -238,20 +238,20 @@ def test_warm_up_leaves_the_codebook_at_rest():
 
 
 def test_other_motions_cannot_go_on_with_a_run(tmp_path):
-    begin(tiny(), tmp_path / "run")
+    create_run(tiny(), tmp_path / "run")
     with pytest.raises(StoppedError):
         train(*materials(), tiny(), tmp_path / "run", on_step=stop_at(4))
     learned, held_out = materials()
-    fewer = Material(learned.clips[1:])
+    fewer = TrainingSet(learned.clips[1:])
     with pytest.raises(InputError, match="trained on other motions"):
         train(fewer, held_out, tiny(), tmp_path / "run")
 
 
 def test_runs_are_not_overwritten_nor_taken_from_nowhere(tmp_path, whole):
     with pytest.raises(ModelError, match="already holds a run"):
-        begin(tiny(), whole[0])
+        create_run(tiny(), whole[0])
     with pytest.raises(InputError, match="holds no run to resume"):
-        plan_of(tmp_path)
+        read_plan(tmp_path)
 
 
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path):
@@ -296,11 +296,11 @@ def test_damaged_checkpoints_are_refused(tmp_path, content):
 
 def test_a_log_forgets_what_came_after(tmp_path):
     """And half a line that a killed process left."""
-    journal = Journal(tmp_path)
+    journal = RunLog(tmp_path)
     for step in (1, 2, 3):
         journal.write({"step": step, "loss": step / 3})
     journal.lines.write_text(journal.lines.read_text() + '{"step": 4, "lo')
-    journal.go_back_to(2)
+    journal.truncate(2)
 
     assert [{"step": 1, "loss": 1 / 3}, {"step": 2, "loss": 2 / 3}] == journal.rows()
     assert ["step,loss", "1,0.3333333333333333", "2,0.6666666666666666"] == journal.table.read_text().split()
@@ -308,9 +308,9 @@ def test_a_log_forgets_what_came_after(tmp_path):
 
 def test_a_written_plan_is_the_same_plan(tmp_path):
     for preset in RECIPES:
-        plan = tiny(preset) if preset == "default" else plan_for(preset)
+        plan = tiny(preset) if preset == "default" else make_plan(preset)
         (tmp_path / "plan.json").write_text(json.dumps(plan.tables()))
-        assert plan == plan_for("default", read_tables(tmp_path / "plan.json"))
+        assert plan == make_plan("default", read_config(tmp_path / "plan.json"))
 
 
 def test_a_toml_file_changes_the_preset(tmp_path):
@@ -318,7 +318,7 @@ def test_a_toml_file_changes_the_preset(tmp_path):
     path.write_text(
         '[training]\nsteps = 7\nlearning_rate = 1\n[views]\nnoise = 0.5\n[network]\nlayout = "whole"\n'
     )
-    plan = plan_for("default", read_tables(path))
+    plan = make_plan("default", read_config(path))
 
     assert (7, 1.0, 0.5, "whole") == (
         plan.training.steps,
@@ -326,7 +326,7 @@ def test_a_toml_file_changes_the_preset(tmp_path):
         plan.training.views.noise,
         plan.network.layout,
     )
-    assert Views().drift == plan.training.views.drift
+    assert AugmentationSettings().drift == plan.training.views.drift
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_a_toml_file_changes_the_preset(tmp_path):
 )
 def test_what_a_config_cannot_mean_is_said(tables, complaint):
     with pytest.raises(InputError, match=complaint):
-        plan_for("default", tables)
+        make_plan("default", tables)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_what_is_no_config_file_is_said(tmp_path, name, content, complaint):
     if content is not None:
         (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=complaint):
-        read_tables(tmp_path / name)
+        read_config(tmp_path / name)
 
 
 def test_presets_offered_are_the_presets_there_are():

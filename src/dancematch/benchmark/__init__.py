@@ -1,1 +1,1 @@
-"""DanceTypesBenchmark and the means to make one: procedural dances, dancers and mannequin videos."""
+"""DanceTypesBenchmark: labelled clips, or rendered ones, become a release that can be published."""

@@ -13,20 +13,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dancematch import formats
-from dancematch.benchmark.datasheet import Facts, card, datasheet
-from dancematch.benchmark.labels import Finding, Label, Labeller
-from dancematch.benchmark.release import ABOUT, FORMAT, Entry, Release, ReleaseWriter, read_release, restore
-from dancematch.benchmark.sources import Info, read_info
-from dancematch.benchmark.splits import performers, split
-from dancematch.benchmark.workshop import LEAVE_OUT, Failure, Question, Workshop
+from dancematch.benchmark.alignment import align_skeleton
+from dancematch.benchmark.build_folder import LEAVE_OUT, BuildFolder, QuarantineRow, ReviewRow
+from dancematch.benchmark.clip_info import ClipInfo, read_clip_info
+from dancematch.benchmark.datasheet import ReleaseFacts, format_card, format_datasheet
+from dancematch.benchmark.labels import Label, LabelDecision, Labeller
+from dancematch.benchmark.release import (
+    ABOUT,
+    FORMAT,
+    Release,
+    ReleaseEntry,
+    ReleaseWriter,
+    read_release,
+    restore,
+)
+from dancematch.benchmark.splits import hash_performers, split
 from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
 from dancematch.pipeline.extract import MakeEstimator, clips_in, content_hash, motions_of_many
 from dancematch.pipeline.tokenise import words_in
 from dancematch.pose import default_estimator
-from dancematch.synthetic.filming import Stage
-from dancematch.synthetic.skeleton_layout import align
+from dancematch.synthetic.rendering.render_many import StageProgress
 from dancematch.types import Fingerprint, Motion
 
 
@@ -40,7 +48,7 @@ class Edition:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildResult:
     """What came of a run."""
 
     release: Release
@@ -54,8 +62,8 @@ class Built:
 class _Clip:
     path: Path
     sha256: str
-    info: Info
-    finding: Finding
+    info: ClipInfo
+    finding: LabelDecision
 
     @property
     def clip_id(self) -> str:
@@ -67,8 +75,8 @@ class _Plan:
     """What is to be done before anything slow is."""
 
     labelled: tuple[_Clip, ...]
-    questions: tuple[Question, ...]
-    failures: tuple[Failure, ...]
+    questions: tuple[ReviewRow, ...]
+    failures: tuple[QuarantineRow, ...]
     left_out: int
 
     @property
@@ -78,7 +86,7 @@ class _Plan:
 
 def build(
     videos: Sequence[str | Path],
-    workshop: Workshop,
+    build_folder: BuildFolder,
     edition: Edition,
     *,
     jobs: int = 1,
@@ -86,40 +94,42 @@ def build(
     make_estimator: MakeEstimator = default_estimator,
     force: bool = False,
     retry: bool = False,
-    on_stage: Stage = lambda _name: lambda _share: None,
-) -> Built:
+    on_stage: StageProgress = lambda _name: lambda _share: None,
+) -> BuildResult:
     """Make a release of the clips in `videos`; a run that was interrupted is continued.
 
     A finished release is replaced only by `force`. `retry` looks again at clips that failed.
     """
-    workshop.sweep()
-    restore(workshop.release)
-    plan = _make_plan(videos, workshop, Labeller(edition.labels), on_stage("reading"))
-    workshop.write_questions(plan.questions)
+    build_folder.sweep()
+    restore(build_folder.release)
+    plan = _make_plan(videos, build_folder, Labeller(edition.labels), on_stage("reading"))
+    build_folder.write_questions(plan.questions)
     if not plan.labelled:
-        raise _nothing(workshop, plan, ())
+        raise _nothing(build_folder, plan, ())
     tokeniser = load_model(model)
     seen = [clip for clip in plan.labelled if not formats.is_motion_file(clip.path)]
     estimator = make_estimator().name if seen else "motion files"
     stamp = _stamp(plan, edition, tokeniser.model_id, estimator)
-    if workshop.release.exists() and not force:
-        found = read_release(workshop.release)
+    if build_folder.release.exists() and not force:
+        found = read_release(build_folder.release)
         if found.about.get("plan") != stamp or retry:
             raise _would_change(found, plan)
         return _told(found, plan)
-    failed = {} if retry else {c.sha256: f for c in plan.labelled if (f := workshop.failures.get(c.sha256))}
-    _look(plan, workshop, failed, _Looking(estimator, make_estimator, jobs), on_stage("looking"))
-    made = _Assembly(workshop, plan, failed, estimator).put_together(
+    failed = (
+        {} if retry else {c.sha256: f for c in plan.labelled if (f := build_folder.failures.get(c.sha256))}
+    )
+    _look(plan, build_folder, failed, _Looking(estimator, make_estimator, jobs), on_stage("looking"))
+    made = _Assembly(build_folder, plan, failed, estimator).put_together(
         edition, tokeniser, stamp, on_stage("writing")
     )
     return _told(made, plan)
 
 
 def _make_plan(
-    videos: Sequence[str | Path], workshop: Workshop, labeller: Labeller, tell: Callable[[float], None]
+    videos: Sequence[str | Path], build_folder: BuildFolder, labeller: Labeller, tell: Callable[[float], None]
 ) -> _Plan:
-    answers = workshop.answers({key: label.name for key, label in labeller.labels.items()})
-    own = (workshop.release.absolute(), (workshop.folder / "clips").absolute())
+    answers = build_folder.answers({key: label.name for key, label in labeller.labels.items()})
+    own = (build_folder.release.absolute(), (build_folder.folder / "clips").absolute())
     paths = [
         path
         for path in clips_in(videos)
@@ -131,14 +141,14 @@ def _make_plan(
     for done, path in enumerate(paths, start=1):
         tell(done / len(paths))
         clip = _read_clip(path, taken, labeller)
-        if isinstance(clip, Failure):
+        if isinstance(clip, QuarantineRow):
             failures.append(clip)
             continue
         answer = answers.get(clip.clip_id)
         if answer == LEAVE_OUT:
             left_out += 1
         elif answer:
-            labelled.append(replace(clip, finding=Finding(answer, "a person", 1.0)))
+            labelled.append(replace(clip, finding=LabelDecision(answer, "a person", 1.0)))
         elif clip.finding.label_id:
             labelled.append(clip)
         else:
@@ -146,27 +156,29 @@ def _make_plan(
     return _Plan(tuple(labelled), tuple(questions), tuple(failures), left_out)
 
 
-def _read_clip(path: Path, taken: dict[str, Path], labeller: Labeller) -> _Clip | Failure:
+def _read_clip(path: Path, taken: dict[str, Path], labeller: Labeller) -> _Clip | QuarantineRow:
     """Read what is known of a clip; one that is there twice is used once."""
     sha256 = ""
     try:
         sha256 = content_hash(path)
-        info = read_info(path)
+        info = read_clip_info(path)
     except InputError as error:
         kind = "no usable information beside it" if sha256 else "the file cannot be read"
-        return Failure(str(path), sha256, kind, str(error), final=False)
+        return QuarantineRow(str(path), sha256, kind, str(error), final=False)
     same = taken.get(sha256) or taken.get(info.video_id or "")
     if same is not None:
-        return Failure(str(path), sha256, "the same video as another", f"it is {same} again", final=False)
+        return QuarantineRow(
+            str(path), sha256, "the same video as another", f"it is {same} again", final=False
+        )
     taken[sha256] = path
     if info.video_id:
         taken[info.video_id] = path
     return _Clip(path, sha256, info, labeller.find(info.title, info.tags, info.description))
 
 
-def _question(clip: _Clip, labeller: Labeller) -> Question:
+def _question(clip: _Clip, labeller: Labeller) -> ReviewRow:
     named = [f"{key} = {labeller.labels[key].name}" for key in clip.finding.candidates]
-    return Question(
+    return ReviewRow(
         clip=str(clip.path),
         clip_id=clip.clip_id,
         title=clip.info.title,
@@ -202,10 +214,14 @@ class _Looking:
 
 
 def _look(
-    plan: _Plan, workshop: Workshop, failed: dict[str, Failure], how: _Looking, tell: Callable[[float], None]
+    plan: _Plan,
+    build_folder: BuildFolder,
+    failed: dict[str, QuarantineRow],
+    how: _Looking,
+    tell: Callable[[float], None],
 ) -> None:
     """Find the skeletons of every clip that has none yet, and keep each as soon as it is there."""
-    kept = {clip.path: workshop.skeleton_path(how.estimator, clip.clip_id) for clip in plan.labelled}
+    kept = {clip.path: build_folder.skeleton_path(how.estimator, clip.clip_id) for clip in plan.labelled}
     waiting = {
         clip.path: clip
         for clip in plan.labelled
@@ -213,15 +229,15 @@ def _look(
     }
     for target in kept.values():
         target.parent.mkdir(parents=True, exist_ok=True)
-    workshop.write_failures([*plan.failures, *failed.values()])
+    build_folder.write_failures([*plan.failures, *failed.values()])
     outcomes = motions_of_many(list(waiting), jobs=how.jobs, make_estimator=how.make, on_progress=tell)
     for outcome in outcomes if waiting else ():
         clip = waiting[outcome.path]
         if outcome.error is None:
-            npz.write(kept[clip.path], [align(motion) for motion in outcome.motions])
+            npz.write(kept[clip.path], [align_skeleton(motion) for motion in outcome.motions])
         elif isinstance(outcome.error, InputError):
-            failed[clip.sha256] = Failure.of(clip.path, clip.sha256, outcome.error)
-            workshop.write_failures([*plan.failures, *failed.values()])
+            failed[clip.sha256] = QuarantineRow.of(clip.path, clip.sha256, outcome.error)
+            build_folder.write_failures([*plan.failures, *failed.values()])
         else:
             raise outcome.error  # not this clip's fault: the next one would fail too
 
@@ -230,51 +246,51 @@ def _look(
 class _Assembly:
     """Puts kept skeletons together into a release."""
 
-    workshop: Workshop
+    build_folder: BuildFolder
     plan: _Plan
-    failed: dict[str, Failure]
+    failed: dict[str, QuarantineRow]
     estimator: str
 
     def put_together(
         self, edition: Edition, tokeniser: Tokeniser, stamp: str, tell: Callable[[float], None]
     ) -> Release:
-        writer = ReleaseWriter(self.workshop.release)
+        writer = ReleaseWriter(self.build_folder.release)
         dancers: dict[str, tuple[list[Motion], list[Fingerprint]]] = {}
         clips = {clip.clip_id: clip for clip in self.plan.labelled if clip.sha256 not in self.failed}
         for done, (clip_id, clip) in enumerate(sorted(clips.items()), start=1):
-            motions = npz.read(self.workshop.skeleton_path(self.estimator, clip_id))
+            motions = npz.read(self.build_folder.skeleton_path(self.estimator, clip_id))
             try:
                 words = words_in(tokeniser, motions, clip.path)
             except NoDancerError as error:
-                failure = Failure.of(clip.path, clip.sha256, error)
+                failure = QuarantineRow.of(clip.path, clip.sha256, error)
                 self.failed[clip.sha256] = replace(failure, final=False)  # another model may need less
             else:
                 dancers[clip_id] = ([motions[number - 1] for number in words], list(words.values()))
                 writer.add(clip_id, *dancers[clip_id])
             tell(done / len(clips))
-        self.workshop.write_failures([*self.plan.failures, *self.failed.values()])
+        self.build_folder.write_failures([*self.plan.failures, *self.failed.values()])
         if not dancers:
-            raise _nothing(self.workshop, self.plan, list(self.failed.values()))
+            raise _nothing(self.build_folder, self.plan, list(self.failed.values()))
         entries = self._entries([clips[clip_id] for clip_id in dancers], dancers, edition)
         facts = self._facts(edition, tokeniser.model_id)
         about = {"format": FORMAT, "edition": edition.name, "clips": len(entries), "plan": stamp}
         about |= {"model_id": tokeniser.model_id, "estimator": self.estimator, "synthetic": edition.synthetic}
-        texts = {"README.md": card(entries, facts), "DATASHEET.md": datasheet(entries, facts)}
+        texts = {"README.md": format_card(entries, facts), "DATASHEET.md": format_datasheet(entries, facts)}
         writer.finish(entries, edition.labels, {**texts, ABOUT: json.dumps(about, indent=1) + "\n"})
-        return read_release(self.workshop.release)
+        return read_release(self.build_folder.release)
 
     def _entries(
         self,
         clips: Sequence[_Clip],
         dancers: dict[str, tuple[list[Motion], list[Fingerprint]]],
         edition: Edition,
-    ) -> list[Entry]:
+    ) -> list[ReleaseEntry]:
         names = {label.label_id: label.name for label in edition.labels}
-        who = performers({clip.clip_id: clip.info.uploaders for clip in clips}, self.workshop.secret)
+        who = hash_performers({clip.clip_id: clip.info.uploaders for clip in clips}, self.build_folder.secret)
         label_of = {clip.clip_id: str(clip.finding.label_id) for clip in clips}
         split_of = split(who, label_of)
         return [
-            Entry(
+            ReleaseEntry(
                 clip_id=clip.clip_id,
                 label_id=label_of[clip.clip_id],
                 label=names[label_of[clip.clip_id]],
@@ -292,12 +308,12 @@ class _Assembly:
             for clip in clips
         ]
 
-    def _facts(self, edition: Edition, model_id: str) -> Facts:
+    def _facts(self, edition: Edition, model_id: str) -> ReleaseFacts:
         reasons = Counter(failure.kind for failure in (*self.plan.failures, *self.failed.values()))
         reasons += Counter(f"label unclear: {_without_place(row.why)}" for row in self.plan.questions)
         reasons["a person left it out"] = self.plan.left_out
         left_out = {reason: count for reason, count in reasons.items() if count}
-        return Facts(
+        return ReleaseFacts(
             edition.name, edition.synthetic, model_id, self.estimator, self.plan.clips_given, left_out
         )
 
@@ -306,8 +322,8 @@ def _without_place(why: str) -> str:
     return why.rpartition(": ")[2]
 
 
-def _told(release: Release, plan: _Plan) -> Built:
-    return Built(
+def _told(release: Release, plan: _Plan) -> BuildResult:
+    return BuildResult(
         release=release,
         clips_given=plan.clips_given,
         for_review=len(plan.questions),
@@ -324,10 +340,10 @@ def _would_change(found: Release, plan: _Plan) -> InputError:
     )
 
 
-def _nothing(workshop: Workshop, plan: _Plan, failed: Sequence[Failure]) -> InputError:
-    workshop.write_failures([*plan.failures, *failed])
+def _nothing(build_folder: BuildFolder, plan: _Plan, failed: Sequence[QuarantineRow]) -> InputError:
+    build_folder.write_failures([*plan.failures, *failed])
     return InputError(
         f"no clip of {plan.clips_given} can be released: {len(plan.questions)} wait in"
-        f" {workshop.folder / 'review.csv'}, {len(plan.failures) + len(failed)} stand in"
-        f" {workshop.folder / 'quarantine.csv'}"
+        f" {build_folder.folder / 'review.csv'}, {len(plan.failures) + len(failed)} stand in"
+        f" {build_folder.folder / 'quarantine.csv'}"
     )

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dancematch.benchmark.release import Entry
-from dancematch.benchmark.splits import names_in_order
+from dancematch.benchmark.release import ReleaseEntry
+from dancematch.benchmark.splits import order_splits
 
 
 @dataclass(frozen=True)
-class Facts:
+class ReleaseFacts:
     """What the texts tell besides the clips themselves."""
 
     edition: str  # how it was made, in a few words
@@ -22,9 +22,9 @@ class Facts:
     left_out: Mapping[str, int]  # reason -> clips
 
 
-def card(entries: Sequence[Entry], facts: Facts) -> str:
+def format_card(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> str:
     """Write the dataset card; `datasets.load_dataset(FOLDER)` reads its header."""
-    splits = names_in_order([entry.split for entry in entries])
+    splits = order_splits([entry.split for entry in entries])
     files = "".join(f"  - split: {name}\n    path: data/{name}.jsonl\n" for name in splits)
     size = next(name for limit, name in _SIZES if len(entries) < limit)
     return f"""---
@@ -65,7 +65,7 @@ See [DATASHEET.md](DATASHEET.md) for where it comes from, what was left out, and
 """
 
 
-def _features(entries: Sequence[Entry]) -> str:
+def _features(entries: Sequence[ReleaseEntry]) -> str:
     """The columns with their types: a reader that guesses them fails where a split's column is all null."""
     known = {"string": str, "bool": bool, "int64": int, "float64": float}
     types = {kind: name for name, kind in known.items()}
@@ -80,7 +80,7 @@ def _features(entries: Sequence[Entry]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _filled(entries: Sequence[Entry]) -> dict[str, Any]:
+def _filled(entries: Sequence[ReleaseEntry]) -> dict[str, Any]:
     """A row with something in every column in which any row has something."""
     filled: dict[str, Any] = {}
     for entry in entries:
@@ -95,7 +95,7 @@ def _filled(entries: Sequence[Entry]) -> dict[str, Any]:
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (float("inf"), "100K<n<1M"))
 
 
-def datasheet(entries: Sequence[Entry], facts: Facts) -> str:
+def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> str:
     """Write the datasheet: the usual questions, answered from what was counted."""
     return "\n".join(
         [
@@ -161,9 +161,9 @@ There are none: bodies and manners are drawn at random.
 """
 
 
-def _counts(entries: Sequence[Entry]) -> str:
+def _counts(entries: Sequence[ReleaseEntry]) -> str:
     lines = ["| split | clips | labels | performers | minutes |", "|---|---|---|---|---|"]
-    names = names_in_order([entry.split for entry in entries])
+    names = order_splits([entry.split for entry in entries])
     parts = [(name, [entry for entry in entries if entry.split == name]) for name in names]
     for name, part in [*parts, ("all", list(entries))]:
         labels, people = ({getattr(e, field) for e in part} for field in ("label_id", "performer"))
@@ -172,7 +172,7 @@ def _counts(entries: Sequence[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _labels(entries: Sequence[Entry]) -> str:
+def _labels(entries: Sequence[ReleaseEntry]) -> str:
     clips = sorted(Counter(entry.label_id for entry in entries).values())
     several = sum(entry.dancers > 1 for entry in entries)
     middle = clips[len(clips) // 2]
@@ -182,7 +182,7 @@ def _labels(entries: Sequence[Entry]) -> str:
     )
 
 
-def _overlap(entries: Sequence[Entry]) -> str:
+def _overlap(entries: Sequence[ReleaseEntry]) -> str:
     known = {entry.label_id for entry in entries if entry.split == "train"}
     asked = {entry.label_id for entry in entries if entry.split == "test"}
     return f"{len(asked & known)} of the {len(asked)} labels of `test` occur in `train` too.\n"

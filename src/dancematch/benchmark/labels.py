@@ -45,7 +45,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Finding:
+class LabelDecision:
     """Which label a clip has and where that is said; or why that is for a person to say."""
 
     label_id: str | None
@@ -88,7 +88,7 @@ def _label(row: Mapping[str, str | None]) -> Label:
     return Label((row["id"] or "").strip(), (row["name"] or "").strip(), given)
 
 
-def words_of(text: str) -> Words:
+def normalise_words(text: str) -> Words:
     """The words of a text in plain small letters: no accents, apostrophes, signs or emoji."""
     plain = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
@@ -115,23 +115,27 @@ class Labeller:
         self._joined: dict[str, set[str]] = {}  # for misspellings: of ids there are none, people copy them
         for label in labels:
             for text in (label.name, *label.aliases):
-                self._joined.setdefault("".join(words_of(text)), set()).add(label.label_id)
+                self._joined.setdefault("".join(normalise_words(text)), set()).add(label.label_id)
         self._fuzzy = sorted(text for text in self._joined if len(text) >= _SHORTEST_FUZZY)
 
-    def find(self, title: str, tags: Sequence[str] = (), description: str = "") -> Finding:
+    def find(self, title: str, tags: Sequence[str] = (), description: str = "") -> LabelDecision:
         """Say which label these texts name, from the clearest place that names one."""
-        places = self._places(words_of(title), [words_of(tag) for tag in tags], words_of(description))
+        places = self._places(
+            normalise_words(title), [normalise_words(tag) for tag in tags], normalise_words(description)
+        )
         for how, found in places:
             if len(found) == 1:
                 ((label_id, score),) = found.items()
-                return Finding(label_id, how, score)
+                return LabelDecision(label_id, how, score)
             if found:
-                return Finding(None, f"{how}: several labels", candidates=tuple(sorted(found)))
-        hits = [hit for text in (words_of(title), *map(words_of, tags)) for hit in self._hits(text)]
+                return LabelDecision(None, f"{how}: several labels", candidates=tuple(sorted(found)))
+        hits = [
+            hit for text in (normalise_words(title), *map(normalise_words, tags)) for hit in self._hits(text)
+        ]
         if hits:
             ids = tuple(sorted({hit.label_id for hit in hits}))
-            return Finding(None, "an ordinary word that is also a label", candidates=ids)
-        return Finding(None, "no label is named")
+            return LabelDecision(None, "an ordinary word that is also a label", candidates=ids)
+        return LabelDecision(None, "no label is named")
 
     def _places(
         self, title: Words, tags: Sequence[Words], description: Words
@@ -211,7 +215,7 @@ class Labeller:
 
 def _spellings(label: Label) -> Iterator[Words]:
     for text in (label.name, *label.aliases, label.label_id):
-        words = words_of(text)
+        words = normalise_words(text)
         if words:
             yield words
             if len(words) > 1 and len("".join(words)) >= _SHORTEST_ONE_WORD:

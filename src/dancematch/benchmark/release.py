@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dancematch.benchmark.labels import Label
-from dancematch.benchmark.splits import names_in_order
+from dancematch.benchmark.splits import order_splits
 from dancematch.errors import FormatError, InputError
 from dancematch.formats import fingerprint as word_files
 from dancematch.formats import npz
@@ -36,7 +36,7 @@ MANIFEST, CHECKSUMS, ABOUT = "manifest.jsonl", "checksums.sha256", "release.json
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReleaseEntry:
     """One clip of a release."""
 
     clip_id: str
@@ -74,17 +74,17 @@ class Release:
 
     folder: Path
     about: Mapping[str, Any]
-    entries: tuple[Entry, ...]
+    entries: tuple[ReleaseEntry, ...]
 
-    def motions(self, entry: Entry) -> list[Motion]:
+    def motions(self, entry: ReleaseEntry) -> list[Motion]:
         """The skeletons of a clip's dancers, the most prominent first."""
         return npz.read(self.folder / entry.skeleton_file)
 
-    def fingerprints(self, entry: Entry) -> list[Fingerprint]:
+    def fingerprints(self, entry: ReleaseEntry) -> list[Fingerprint]:
         """The words of a clip's dancers, the most prominent first."""
         return word_files.read(self.folder / entry.word_file)
 
-    def of(self, split: str) -> list[Entry]:
+    def of(self, split: str) -> list[ReleaseEntry]:
         """The clips of a split."""
         return [entry for entry in self.entries if entry.split == split]
 
@@ -117,8 +117,8 @@ def read_release(folder: str | Path, *, verify: bool = True) -> Release:
     return Release(folder, about, entries)
 
 
-def _entry(row: dict[str, Any]) -> Entry:
-    return Entry(**{part.name: row[part.name] for part in dataclasses.fields(Entry)})
+def _entry(row: dict[str, Any]) -> ReleaseEntry:
+    return ReleaseEntry(**{part.name: row[part.name] for part in dataclasses.fields(ReleaseEntry)})
 
 
 def verify_release(folder: Path) -> None:
@@ -171,11 +171,13 @@ class ReleaseWriter:
         npz.write(self.part / "skeletons" / f"{clip_id}.npz", motions)
         word_files.write(self.part / "words" / f"{clip_id}.npz", words)
 
-    def finish(self, entries: Sequence[Entry], labels: Iterable[Label], texts: Mapping[str, str]) -> None:
+    def finish(
+        self, entries: Sequence[ReleaseEntry], labels: Iterable[Label], texts: Mapping[str, str]
+    ) -> None:
         """Write all lists and `texts` (content by file name), and put the release in its place."""
         entries = sorted(entries, key=lambda entry: entry.clip_id)
         self._write(MANIFEST, _lines(entries))
-        for name in names_in_order([entry.split for entry in entries]):
+        for name in order_splits([entry.split for entry in entries]):
             self._write(f"data/{name}.jsonl", _lines([entry for entry in entries if entry.split == name]))
         self._write("labels.csv", _label_table(entries, labels))
         for name, text in texts.items():
@@ -192,11 +194,11 @@ class ReleaseWriter:
         write_bytes(self.part / name, text.encode(errors="backslashreplace"))
 
 
-def _lines(entries: Iterable[Entry]) -> str:
+def _lines(entries: Iterable[ReleaseEntry]) -> str:
     return "".join(json.dumps(entry.row(), ensure_ascii=False, allow_nan=False) + "\n" for entry in entries)
 
 
-def _label_table(entries: Iterable[Entry], labels: Iterable[Label]) -> str:
+def _label_table(entries: Iterable[ReleaseEntry], labels: Iterable[Label]) -> str:
     used = {entry.label_id for entry in entries}
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")

@@ -9,7 +9,7 @@ SHARES = {"train": 0.6, "test": 0.2, "validation": 0.2}  # in the order in which
 UNKNOWN = "?"  # uploaders that are not known may all be one
 
 
-def performers(uploaders: Mapping[str, frozenset[str]], secret: str) -> dict[str, str]:
+def hash_performers(uploaders: Mapping[str, frozenset[str]], secret: str) -> dict[str, str]:
     """Name each clip's performer by a hash; clips that share any of their uploaders' names share it.
 
     `secret` keeps the hash from being looked up for a name that somebody guesses.
@@ -64,6 +64,6 @@ def _missing(mine: Counter[str], labels: Counter[str], held: Counter[str], share
     return round(sum(count * (1 - held[each] / (share * labels[each])) for each, count in mine.items()), 9)
 
 
-def names_in_order(used: Sequence[str]) -> list[str]:
+def order_splits(used: Sequence[str]) -> list[str]:
     """The splits that are used, as they are usually listed."""
     return [name for name in ("train", "validation", "test") if name in set(used)]

@@ -15,27 +15,27 @@ from pathlib import Path
 
 import numpy as np
 
+from dancematch.benchmark.clip_info import SUFFIX
 from dancematch.benchmark.labels import Label
-from dancematch.benchmark.sources import SUFFIX
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.motion import change_tempo, excerpt, mirror, perturb
 from dancematch.pipeline.extract import Progress
-from dancematch.synthetic.camera import Camera
-from dancematch.synthetic.choreography import Choreography, Dancer, choreography, perform
-from dancematch.synthetic.filming import film_all
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.renderer import render, side_by_side
+from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
+from dancematch.synthetic.rendering.camera import Camera
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.render_many import render_all
+from dancematch.synthetic.rendering.renderer import render, side_by_side
 from dancematch.types import Motion
 
 _FIRST_SEED = 100_000  # of choreographies and dancers: the demonstration's are below
-_SEEDS_AN_EDITION = 4096  # as many choreographies have names of their own
+_SEEDS_PER_EDITION = 4096  # as many choreographies have names of their own
 _LEAD_IN_SECONDS = 1.0  # a recording begins anywhere in the first second
 _TEMPI = (0.85, 1.2)
 
 
 @dataclass(frozen=True)
-class Script:
+class EditionSettings:
     """What to render: every number that changes a picture."""
 
     choreographies: int = 20
@@ -45,9 +45,9 @@ class Script:
     size: tuple[int, int] = (640, 480)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.choreographies <= _SEEDS_AN_EDITION or not 1 <= self.performances <= 1000:
+        if not 1 <= self.choreographies <= _SEEDS_PER_EDITION or not 1 <= self.performances <= 1000:
             raise InputError(
-                f"1 to {_SEEDS_AN_EDITION} choreographies and 1 to 1000 performances can be rendered,"
+                f"1 to {_SEEDS_PER_EDITION} choreographies and 1 to 1000 performances can be rendered,"
                 f" got {self.choreographies} and {self.performances}"
             )
         if self.seed < 0 or not 1 <= self.seconds <= 60:
@@ -63,24 +63,24 @@ class Script:
     def labels(self) -> tuple[Label, ...]:
         """The choreographies, by their names."""
         return tuple(
-            Label(f"DM{number:04}", _titled(choreography(self._dance(number)).name))
+            Label(f"DM{number:04}", _titled(compose_dance(self._dance(number)).name))
             for number in range(self.choreographies)
         )
 
-    def takes(self) -> "list[Take]":
+    def recordings(self) -> "list[SyntheticRecording]":
         """Every performance of every choreography."""
         return [
-            Take.random(self, number, performer)
+            SyntheticRecording.random(self, number, performer)
             for number in range(self.choreographies)
             for performer in range(self.performances)
         ]
 
     def _dance(self, number: int) -> int:
-        return _FIRST_SEED + self.seed * _SEEDS_AN_EDITION + number
+        return _FIRST_SEED + self.seed * _SEEDS_PER_EDITION + number
 
 
 @dataclass(frozen=True)
-class Take:
+class SyntheticRecording:
     """One clip: who dances what, and how it is filmed."""
 
     number: int  # of the choreography
@@ -98,14 +98,14 @@ class Take:
     size: tuple[int, int]
 
     @classmethod
-    def random(cls, script: Script, number: int, performer: int) -> "Take":
+    def random(cls, script: EditionSettings, number: int, performer: int) -> "SyntheticRecording":
         """Another one for every seed, choreography and performer."""
         rng = np.random.default_rng([script.seed, number, performer, 5])
         return cls(
             number=number,
             performer=performer,
             dance=script._dance(number),
-            dancer=_FIRST_SEED + script.seed * _SEEDS_AN_EDITION + performer,
+            dancer=_FIRST_SEED + script.seed * _SEEDS_PER_EDITION + performer,
             azimuth=round(float(rng.uniform(-40, 40)), 1),
             height=round(float(rng.uniform(0.8, 1.8)), 2),
             tempo=round(float(rng.uniform(*_TEMPI)), 3),
@@ -142,12 +142,12 @@ class Take:
     @property
     def _other(self) -> int:
         """Seed of somebody who is no performer of this edition."""
-        return self.dancer + _SEEDS_AN_EDITION // 2
+        return self.dancer + _SEEDS_PER_EDITION // 2
 
     def _long_enough(self, seed: int, bpm: float) -> Choreography:
         """A dance that lasts for the clip even at the highest tempo."""
         beats = (self.seconds + _LEAD_IN_SECONDS + 0.2) * _TEMPI[1] * bpm / 60
-        return choreography(seed, eight_counts=int(beats // 8) + 1, bpm=bpm)
+        return compose_dance(seed, eight_counts=int(beats // 8) + 1, bpm=bpm)
 
     def _changed(self, motion: Motion, seed: int) -> Motion:
         motion = change_tempo(motion, self.tempo)
@@ -161,14 +161,14 @@ class Take:
         if not path.exists():
             info = json.dumps(self.info(), indent=1).encode()
             write_bytes(folder / f"{self.name}{SUFFIX}", info, overwrite=True)
-            looks = [Look.random(self.dancer), Look.random(self._other)]
+            appearances = [Appearance.random(self.dancer), Appearance.random(self._other)]
             camera = Camera(azimuth=self.azimuth, height=self.height)
-            render(self.motions(), path, looks=looks, camera=camera, size=self.size)
+            render(self.motions(), path, appearances=appearances, camera=camera, size=self.size)
         return path
 
     def info(self) -> dict[str, object]:
         """What a download would say of it, worded in one of four ways."""
-        name = _titled(choreography(self.dance).name)
+        name = _titled(compose_dance(self.dance).name)
         hashtag = name.replace(" ", "")
         title, tags, description = [
             (f"{name} dance", ["dance", "challenge"], ""),
@@ -190,7 +190,7 @@ class Take:
 
 
 def film(
-    script: Script, folder: Path, *, jobs: int = 1, force: bool = False, tell: Progress
+    script: EditionSettings, folder: Path, *, jobs: int = 1, force: bool = False, tell: Progress
 ) -> Sequence[Label]:
     """Render every take into `folder` and list the labels; an interrupted run is continued.
 
@@ -208,7 +208,7 @@ def film(
     write_bytes(mark, wanted.encode(), overwrite=True)
     labels = script.labels()
     write_bytes(folder / "labels.csv", _label_table(labels).encode(), overwrite=True)
-    film_all(script.takes(), folder, jobs, tell)
+    render_all(script.recordings(), folder, jobs, tell)
     return labels
 
 

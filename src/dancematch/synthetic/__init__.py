@@ -1,1 +1,1 @@
-"""Procedural dancers, the renderer that films them, and the demonstration."""
+"""Procedural dances, rendered as video, and the demonstration made of them."""

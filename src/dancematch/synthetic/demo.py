@@ -14,11 +14,11 @@ from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import motions_of_many
-from dancematch.synthetic.camera import Camera
-from dancematch.synthetic.choreography import Choreography, Dancer, choreography, perform
-from dancematch.synthetic.filming import Stage, film_all
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.renderer import render
+from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
+from dancematch.synthetic.rendering.camera import Camera
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.render_many import StageProgress, render_all
+from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Match, Motion, Verdict
 
 VERSION = 1  # of what is rendered: a folder of another version is not continued
@@ -42,7 +42,7 @@ class Scene:
 
     def choreography(self) -> Choreography:
         """What is danced."""
-        return choreography(self.dance, eight_counts=3, bpm=112 + 4 * (self.dance % 4))
+        return compose_dance(self.dance, eight_counts=3, bpm=112 + 4 * (self.dance % 4))
 
     def motion(self) -> Motion:
         """How it is danced."""
@@ -56,15 +56,15 @@ class Scene:
         """Render it into `folder`, unless it is there already."""
         path = folder / f"{self.name}.mp4"
         if not path.exists():
-            look, camera = Look.random(self.dancer), Camera(azimuth=self.azimuth)
-            render(self.motion(), path, looks=[look], camera=camera, size=SIZE)
+            look, camera = Appearance.random(self.dancer), Camera(azimuth=self.azimuth)
+            render(self.motion(), path, appearances=[look], camera=camera, size=SIZE)
         return path
 
 
 def known_scenes() -> list[Scene]:
     """The dances to learn: each filmed once, from the front or nearly so."""
     return [
-        Scene(choreography(seed).name, dance=seed, dancer=seed, azimuth=(-15.0, 0.0, 15.0)[seed % 3])
+        Scene(compose_dance(seed).name, dance=seed, dancer=seed, azimuth=(-15.0, 0.0, 15.0)[seed % 3])
         for seed in range(KNOWN_DANCES)
     ]
 
@@ -82,7 +82,7 @@ def query_scenes() -> list[Scene]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DemoAnswer:
     """What was asked, and what came back."""
 
     query: str
@@ -103,7 +103,7 @@ class Demo:
 
     folder: Path
     known: tuple[Scene, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[DemoAnswer, ...]
     motions: dict[str, Motion]  # of the queries, by name, as the estimator saw them
 
     @property
@@ -112,12 +112,12 @@ class Demo:
         return self.folder / "dances.db"
 
 
-def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: Stage) -> Demo:
+def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: StageProgress) -> Demo:
     """Render, learn and recognise in `folder`; an interrupted run is continued."""
     folder = Path(folder)
     _claim(folder)
     known, queries = known_scenes(), query_scenes()
-    film_all(_longest_first(known + queries), folder, jobs, on_stage("rendering"))
+    render_all(_longest_first(known + queries), folder, jobs, on_stage("rendering"))
     with open_catalogue(folder / "dances.db") as catalogue:
         clips = [scene.film(folder) for scene in known]
         for added in catalogue.add_many(clips, jobs=jobs, on_progress=on_stage("learning")):
@@ -137,12 +137,14 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
     return Demo(folder, tuple(known), tuple(answers), motions)
 
 
-def _answer(scene: Scene, names: dict[int, str], found: Sequence[Match], nearest: Sequence[Match]) -> Answer:
+def _answer(
+    scene: Scene, names: dict[int, str], found: Sequence[Match], nearest: Sequence[Match]
+) -> DemoAnswer:
     expected = names.get(scene.dance)
     order = [match.dance_id for match in nearest]
     match = found[0] if found else None
     answer = match.dance_id if match else None
-    return Answer(
+    return DemoAnswer(
         query=scene.name,
         story=scene.story,
         expected=expected,

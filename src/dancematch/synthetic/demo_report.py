@@ -8,7 +8,7 @@ from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.wording import accident_sentence, capitalise, ratio_cell, ratio_words
 from dancematch.report.drawings import frames_at, skeletons_at
-from dancematch.synthetic.demo import Answer, Demo
+from dancematch.synthetic.demo import Demo, DemoAnswer
 from dancematch.synthetic.word_timeline import timeline
 from dancematch.types import Match
 
@@ -70,7 +70,7 @@ motion words and search are what your own clips go through.</p>
     return target
 
 
-def _card(answer: Answer, demo: Demo, catalogue: Catalogue) -> Iterator[str]:
+def _card(answer: DemoAnswer, demo: Demo, catalogue: Catalogue) -> Iterator[str]:
     tone, mark = ("right-answer", "right") if answer.correct else ("wrong-answer", "wrong")
     said = escape(answer.answer) if answer.answer else "“I don’t know this one”"
     expected = escape(answer.expected) if answer.expected else "a dance that was never learnt"

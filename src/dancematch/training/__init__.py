@@ -1,1 +1,1 @@
-"""Fitting tokenisers."""
+"""Fitting tokenisers: k-means, and networks from motion files."""

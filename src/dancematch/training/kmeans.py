@@ -51,20 +51,20 @@ def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -
     share = np.cumsum(variances[::-1]) / max(float(variances.sum()), 1e-12)  # 0 if nobody moves
     dimensions = int(np.searchsorted(share, VARIANCE_KEPT)) + 1
     basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
-    centres = lloyd((features - mean) @ basis, vocabulary, rng)
+    centres = fit_centres((features - mean) @ basis, vocabulary, rng)
     return PartWords(mean.astype(np.float32), basis, centres)
 
 
-def channel_centres(latents: FloatArray, words: int, rng: np.random.Generator) -> FloatArray:
+def fit_channel_centres(latents: FloatArray, words: int, rng: np.random.Generator) -> FloatArray:
     """The centres of each channel's latents, for a codebook: [patches, C, D] -> [C, words, D].
 
     Where there are fewer patches than words, several words begin at the same patch.
     """
     enough = np.tile(latents, (-(-words // len(latents)), 1, 1))
-    return np.stack([lloyd(points, words, rng) for points in enough.transpose(1, 0, 2)])
+    return np.stack([fit_centres(points, words, rng) for points in enough.transpose(1, 0, 2)])
 
 
-def lloyd(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+def fit_centres(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
     """Plain k-means from random points; a centre that loses all its points starts again at a random one."""
     centres = points[rng.choice(len(points), count, replace=False)]
     for _ in range(ROUNDS):

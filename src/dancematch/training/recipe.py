@@ -48,7 +48,7 @@ class LossWeights:
 
 
 @dataclass(frozen=True)
-class Views:
+class AugmentationSettings:
     """How far a view may be from the motion it shows; standard deviations unless it says otherwise."""
 
     amplitude: float = 0.06  # how much wider or narrower a bone swings about its mean
@@ -105,7 +105,7 @@ class TrainingRecipe:
     check_steps: int = 100  # between two checks, log lines and checkpoints
     patience: int = 0  # checks without progress before training stops early; 0 = never
     weights: LossWeights = field(default_factory=LossWeights)
-    views: Views = field(default_factory=Views)
+    views: AugmentationSettings = field(default_factory=AugmentationSettings)
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -167,13 +167,13 @@ RECIPES = {
         settled=0.0,
         refit_codebook=False,
         weights=LossWeights(1.0, 1.0, codebook=1.0, entropy=0.1, places=0.0, contrastive=0.0),
-        views=Views(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        views=AugmentationSettings(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     ),
 }
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """A network and how to train it."""
 
     network: NetworkConfig
@@ -186,7 +186,7 @@ class Plan:
         return {"network": asdict(self.network), "training": training, "weights": weights, "views": views}
 
 
-def plan_for(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
+def make_plan(preset: str, changes: Mapping[str, Any] | None = None) -> TrainingPlan:
     """The preset of that name, with the tables of `changes` laid over it."""
     if preset not in RECIPES:
         raise InputError(f"there is no preset {preset!r}; there are {', '.join(RECIPES)}")
@@ -205,10 +205,10 @@ def plan_for(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
             f"crop_frames must be a multiple of patch_frames, got {training.crop_frames} "
             f"and {network.patch_frames}"
         )
-    return Plan(network, training)
+    return TrainingPlan(network, training)
 
 
-def read_tables(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
     """The tables of a config file: JSON if it is called so, else TOML."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import click
 from dancematch.cli.output import emit_json, json_option, say, share_bar
 
 if TYPE_CHECKING:
-    from dancematch.benchmark.build import Built
+    from dancematch.benchmark.build import BuildResult
 
 
 @click.command("bench-build")
@@ -54,9 +54,9 @@ def bench_build_command(
     if synthetic == bool(videos) or synthetic == (labels is not None):
         raise click.UsageError("give VIDEOS and --labels, or --synthetic without them")
     from dancematch.benchmark.build import Edition, build
+    from dancematch.benchmark.build_folder import BuildFolder
     from dancematch.benchmark.labels import read_labels
-    from dancematch.benchmark.synthetic_edition import Script, film
-    from dancematch.benchmark.workshop import Workshop
+    from dancematch.benchmark.synthetic_edition import EditionSettings, film
     from dancematch.pose.blazepose import BlazePose
 
     with ExitStack() as stages:
@@ -66,23 +66,23 @@ def bench_build_command(
             return stages.enter_context(share_bar(name))
 
         if synthetic:
-            script = Script(choreographies, performances, seed, seconds)
+            settings = EditionSettings(choreographies, performances, seed, seconds)
             # Nobody is to be protected, and the same seed shall give the same bytes.
-            workshop = Workshop(output, secret=hashlib.sha256(script.name.encode()).hexdigest())
+            build_folder = BuildFolder(output, secret=hashlib.sha256(settings.name.encode()).hexdigest())
             places: tuple[Path, ...] = (output / "videos",)
-            made = film(script, places[0], jobs=jobs, force=force, tell=on_stage("rendering"))
-            edition = Edition(script.name, tuple(made), synthetic=True)
+            made = film(settings, places[0], jobs=jobs, force=force, tell=on_stage("rendering"))
+            edition = Edition(settings.name, tuple(made), synthetic=True)
         else:
             edition = Edition(name, tuple(read_labels(labels or "")))
-            workshop, places = Workshop(output), videos
+            build_folder, places = BuildFolder(output), videos
         built = build(
-            places, workshop, edition, jobs=jobs, model=model, force=force, retry=retry,
+            places, build_folder, edition, jobs=jobs, model=model, force=force, retry=retry,
             make_estimator=partial(BlazePose, weights_dir=weights), on_stage=on_stage,
         )  # fmt: skip
     _tell(built, output, as_json)
 
 
-def _tell(built: "Built", output: Path, as_json: bool) -> None:
+def _tell(built: "BuildResult", output: Path, as_json: bool) -> None:
     entries = built.release.entries
     facts = {
         "release": str(built.release.folder),

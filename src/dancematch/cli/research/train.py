@@ -15,11 +15,11 @@ from dancematch.errors import DanceMatchError, InputError, MissingExtraError, Mo
 
 if TYPE_CHECKING:
     from dancematch.model.patches import PatchTokeniser
-    from dancematch.training.batches import Material
-    from dancematch.training.journal import Row
-    from dancematch.training.learner import Learner
-    from dancematch.training.loop import Progress
-    from dancematch.training.recipe import Plan
+    from dancematch.training.data.batches import TrainingSet
+    from dancematch.training.network.learner import Learner
+    from dancematch.training.recipe import TrainingPlan
+    from dancematch.training.run.log import Row
+    from dancematch.training.run.loop import StepReport
     from dancematch.types import Motion
 
     Files = list[tuple[Path, list[Motion]]]  # of one folder
@@ -105,14 +105,14 @@ def _check_place(output: Path) -> None:
 
 def _check_genres(folders: Sequence[Path], genres: Sequence[str]) -> None:
     """A genre that is misspelt would be learnt from after all."""
-    from dancematch.training.data import require_genres
+    from dancematch.training.data.files import require_genres
 
     if genres:
         require_genres(folders, genres)
 
 
 def _fit_kmeans(folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]) -> None:
-    from dancematch.training.data import describe_files
+    from dancematch.training.data.files import describe_files
     from dancematch.training.kmeans import fit_kmeans
 
     if (output / "config.json").exists():
@@ -131,18 +131,18 @@ def _train_network(
     folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]
 ) -> None:
     _require_extra()
-    from dancematch.training.data import describe_files
-    from dancematch.training.export import export_model
-    from dancematch.training.folder import begin, plan_of, require_free
+    from dancematch.training.data.files import describe_files
+    from dancematch.training.network.export import export_model
+    from dancematch.training.run.folder import create_run, read_plan, require_new_run
 
     resumed = "resume" in given
-    plan = plan_of(output) if resumed else _plan(given)
+    plan = read_plan(output) if resumed else _plan(given)
     if not resumed:
-        require_free(output)
+        require_new_run(output)
     read = [_read(folder, genres) for folder in folders]
     learned, held_out = _materials([file for files in read for file in files], plan)
     if not resumed:
-        begin(plan, output)
+        create_run(plan, output)
     learner = _watch(learned, held_out, plan, output)
     seen = describe_files([path for files in read for path, _ in files])
     made = {"seed": plan.training.seed, "steps": plan.training.steps}
@@ -157,21 +157,21 @@ def _require_extra() -> None:
         )
 
 
-def _plan(given: dict[str, Any]) -> "Plan":
+def _plan(given: dict[str, Any]) -> "TrainingPlan":
     """The preset, changed by the config file, changed by the options."""
-    from dancematch.training.recipe import plan_for, read_tables
+    from dancematch.training.recipe import make_plan, read_config
 
-    tables = read_tables(given["config"]) if "config" in given else {}
+    tables = read_config(given["config"]) if "config" in given else {}
     for table, names in (("network", ("layout", "vocabulary")), ("training", ("steps", "seed"))):
         chosen = {name: given[name] for name in names if name in given}
         if chosen:
             tables[table] = {**tables.get(table, {}), **chosen}
-    return plan_for(given.get("preset", "default"), tables)
+    return make_plan(given.get("preset", "default"), tables)
 
 
 def _read(folder: Path, genres: Sequence[str]) -> "Files":
     """Every file below a folder that can be read, with its motions."""
-    from dancematch.training.data import motion_files, read_motions
+    from dancematch.training.data.files import motion_files, read_motions
 
     files = motion_files([folder], without_genres=genres)
     found = []
@@ -197,32 +197,32 @@ def duration(seconds: float) -> str:
     return numbered(round(seconds), "second") if seconds < 120 else numbered(round(seconds / 60), "minute")
 
 
-def _materials(files: "Files", plan: "Plan") -> tuple["Material", "Material"]:
+def _materials(files: "Files", plan: "TrainingPlan") -> tuple["TrainingSet", "TrainingSet"]:
     """What to learn from, and what to judge by."""
-    from dancematch.training.batches import Material, long_enough
-    from dancematch.training.data import clips_of, split
+    from dancematch.training.data.batches import TrainingSet, select_long_tracks
+    from dancematch.training.data.files import make_tracks, split
 
     recipe = plan.training
-    clips = [clip for path, found in counted(files, "canonical frame") for clip in clips_of(path, found)]
-    learned, held_out = split(long_enough(clips, recipe), recipe.holdout, recipe.seed)
+    clips = [clip for path, found in counted(files, "canonical frame") for clip in make_tracks(path, found)]
+    learned, held_out = split(select_long_tracks(clips, recipe), recipe.holdout, recipe.seed)
     with share_bar("aligning dancers") as tell:
-        material = Material.of(learned, tell)
+        material = TrainingSet.of(learned, tell)
     say(
         f"{numbered(len(learned), 'motion')} to learn from, "
         f"{numbered(len(material.dancers), 'pair')} of dancers, "
         f"{numbered(len(material.estimator), 'view')} of an estimator; "
         f"{numbered(len(held_out), 'motion')} to judge by"
     )
-    return material, Material.of(held_out)
+    return material, TrainingSet.of(held_out)
 
 
-def _watch(learned: "Material", held_out: "Material", plan: "Plan", output: Path) -> "Learner":
+def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path) -> "Learner":
     """Train, with a progress bar and a line a check."""
-    from dancematch.training.loop import train
+    from dancematch.training.run.loop import train
 
     with tqdm(total=plan.training.steps, desc="training", file=sys.stderr, disable=None) as bar:
 
-        def tell(progress: "Progress") -> None:
+        def tell(progress: "StepReport") -> None:
             bar.update(progress.step - bar.n)
             if progress.checked is None:
                 bar.set_postfix(loss=f"{progress.losses['total']:.3f}", refresh=False)

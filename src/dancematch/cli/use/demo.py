@@ -12,7 +12,7 @@ import click
 from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
 
 if TYPE_CHECKING:
-    from dancematch.synthetic.demo import Answer
+    from dancematch.synthetic.demo import DemoAnswer
 
 
 @click.command("demo")
@@ -73,7 +73,7 @@ def demo_command(output: Path, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _row(answer: "Answer") -> list[str]:
+def _row(answer: "DemoAnswer") -> list[str]:
     from dancematch.pipeline.wording import accident_cell
 
     told = ["ok" if answer.correct else "WRONG", answer.query, answer.story, answer.verdict]

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dancematch.motion import CANONICAL, FPS, mirror
-from dancematch.training.data import Clip
+from dancematch.training.data.files import TrainingTrack
 from dancematch.types import FloatArray, Motion
 
 EVERY = 3  # frames between two compared ones: dancers are not alike to the thirtieth of a second
@@ -27,21 +27,23 @@ _BODY = slice(CANONICAL.index("pelvis") + 1, None)  # joints that move in the ca
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class AlignedPair:
     """Frames of two clips that show the same moment of the same dance."""
 
-    first: Clip
-    second: Clip
+    first: TrainingTrack
+    second: TrainingTrack
     frames: NDArray[np.int32]  # [matches, 2], neither column falling
     mirrored: bool = False  # the first clip matches as a looking glass shows it
 
 
-def mirrored_joints(joints: FloatArray) -> FloatArray:
+def mirror_joints(joints: FloatArray) -> FloatArray:
     """Canonical joints as a looking glass shows them."""
     return mirror(Motion(joints, FPS, CANONICAL)).joints
 
 
-def dancer_pairs(clips: Sequence[Clip], on_pair: Callable[[float], None] = lambda _: None) -> list[Pair]:
+def pair_dancers(
+    clips: Sequence[TrainingTrack], on_pair: Callable[[float], None] = lambda _: None
+) -> list[AlignedPair]:
     """Every two clips of one choreography by different dancers, aligned; plain or mirrored, as fits better.
 
     `on_pair` is told the share done.
@@ -49,21 +51,21 @@ def dancer_pairs(clips: Sequence[Clip], on_pair: Callable[[float], None] = lambd
     wanted = list(_by_other_dancers(clips))
     involved = {id(clip): clip for pair in wanted for clip in pair}
     plain = {key: _movement(clip.joints) for key, clip in involved.items()}
-    turned = {key: _movement(mirrored_joints(clip.joints)) for key, clip in involved.items()}
+    turned = {key: _movement(mirror_joints(clip.joints)) for key, clip in involved.items()}
     pairs = []
     for number, (first, second) in enumerate(wanted, start=1):
         straight = _warp(plain[id(first)], plain[id(second)])
         reflected = _warp(turned[id(first)], plain[id(second)])
         mirrored = bool(reflected[-1, -1] < PREFERENCE * straight[-1, -1])
         path = _path(reflected if mirrored else straight)
-        pairs.append(Pair(first, second, path * EVERY, mirrored))
+        pairs.append(AlignedPair(first, second, path * EVERY, mirrored))
         on_pair(number / len(wanted))
     return pairs
 
 
-def _by_other_dancers(clips: Sequence[Clip]) -> Iterator[tuple[Clip, Clip]]:
+def _by_other_dancers(clips: Sequence[TrainingTrack]) -> Iterator[tuple[TrainingTrack, TrainingTrack]]:
     known = [clip for clip in clips if clip.dancer is not None and clip.view_of is None]
-    groups: dict[str, list[Clip]] = {}
+    groups: dict[str, list[TrainingTrack]] = {}
     for clip in known:
         groups.setdefault(clip.group, []).append(clip)
     for group in groups.values():
@@ -107,7 +109,7 @@ def _path(table: NDArray[np.float64]) -> NDArray[np.int32]:
     return np.array(path[::-1], dtype=np.int32)
 
 
-def estimator_pairs(clips: Sequence[Clip]) -> list[Pair]:
+def pair_views(clips: Sequence[TrainingTrack]) -> list[AlignedPair]:
     """Each estimator's view with the stretch of the clip that it shows, frame by frame.
 
     Views whose source is not among the clips, and views that are nowhere like it, are passed over.
@@ -118,15 +120,15 @@ def estimator_pairs(clips: Sequence[Clip]) -> list[Pair]:
         source = by_name.get(view.view_of or "")
         if source is None:
             continue
-        offset = find_stretch(view.joints, source.joints)
+        offset = find_segment(view.joints, source.joints)
         if offset is not None:
             count = min(len(view.joints), len(source.joints) - offset)
             frames = np.arange(count, dtype=np.int32)
-            pairs.append(Pair(view, source, np.stack([frames, frames + offset], axis=1)))
+            pairs.append(AlignedPair(view, source, np.stack([frames, frames + offset], axis=1)))
     return pairs
 
 
-def find_stretch(view: FloatArray, source: FloatArray) -> int | None:
+def find_segment(view: FloatArray, source: FloatArray) -> int | None:
     """The frame of `source` at which `view` begins, by the least mean distance of joints; None if far off."""
     length = min(len(view), len(source))
     seen = view[:length, _BODY]

@@ -8,13 +8,13 @@ from torch import Generator, Tensor, nn
 
 from dancematch.model.network import MotionModel
 from dancematch.model.quantiser import Losses
-from dancematch.training.augment import perturbed
-from dancematch.training.batches import Batch, Batches
-from dancematch.training.data import Clip
-from dancematch.training.discriminant import part_discriminant
-from dancematch.training.kmeans import channel_centres
-from dancematch.training.losses import (
-    Terms,
+from dancematch.training.data.augment import perturb_crops
+from dancematch.training.data.batches import Batch, BatchSampler
+from dancematch.training.data.files import TrainingTrack
+from dancematch.training.kmeans import fit_channel_centres
+from dancematch.training.network.discriminant import part_discriminant
+from dancematch.training.network.losses import (
+    LossTerms,
     balanced,
     contrastive,
     descriptor,
@@ -24,7 +24,7 @@ from dancematch.training.losses import (
     reconstruction,
     swapped_prediction,
 )
-from dancematch.training.recipe import Plan
+from dancematch.training.recipe import TrainingPlan
 from dancematch.types import FloatArray
 
 MOST_FRAMES = 50_000  # to measure means and variances by
@@ -43,13 +43,13 @@ class Learner(nn.Module):
     place_variance: Tensor
     distance_variance: Tensor
 
-    def __init__(self, plan: Plan, clips: Sequence[Clip]) -> None:
+    def __init__(self, plan: TrainingPlan, clips: Sequence[TrainingTrack]) -> None:
         super().__init__()
         self.plan = plan
         self.recipe = plan.training
         network = plan.network
         self.model = MotionModel(network, decay=self.recipe.decay)
-        frames = torch.from_numpy(_some_frames(clips, self.recipe.seed))
+        frames = torch.from_numpy(_sample_frames(clips, self.recipe.seed))
         self.model.normalise_by(frames)
         distances = joint_distances(frames)
         self.register_buffer("place_variance", _variance(frames))
@@ -61,7 +61,7 @@ class Learner(nn.Module):
         )
 
     @torch.no_grad()
-    def start_heads(self, batches: Batches) -> None:
+    def initialise_heads(self, batches: BatchSampler) -> None:
         """Start each part's latent as the linear discriminant of its patches.
 
         The transformer's share starts at nothing and is what training adds.
@@ -72,7 +72,7 @@ class Learner(nn.Module):
         for _ in range(DISCRIMINANT_BATCHES):
             batch = batches.draw(rng)
             for side, crops in enumerate((batch.first, batch.second)):
-                view = perturbed(torch.from_numpy(crops), self.recipe.views, generator)
+                view = perturb_crops(torch.from_numpy(crops), self.recipe.views, generator)
                 patches = self.model.encoder.raw_patches(view).flatten(0, 1)  # [B S, V, P * 4]
                 sides[side].append(patches[batch.matches[:, side]])
         first, second = torch.cat(sides[0]).numpy(), torch.cat(sides[1]).numpy()
@@ -85,27 +85,27 @@ class Learner(nn.Module):
             head.project.weight.zero_()
             head.project.bias.zero_()
 
-    def terms(self, batch: Batch, generator: Generator) -> tuple[Terms, Tensor]:
+    def terms(self, batch: Batch, generator: Generator) -> tuple[LossTerms, Tensor]:
         """The losses of a batch in fresh views, and the views' latents [crops, S, C, D].
 
         Decoder and descriptor must name the clean motion, whatever the view shows.
         """
         crops = (batch.first, batch.second) if self.recipe.contrasts else (batch.first,)
         clean = torch.from_numpy(np.concatenate(crops))
-        latents = self.model.encode(perturbed(clean, self.recipe.views, generator))
+        latents = self.model.encode(perturb_crops(clean, self.recipe.views, generator))
         quantised, _, losses = self.model.quantiser(latents)
-        terms = self._faithful(clean, quantised)
+        terms = self._reconstruction_terms(clean, quantised)
         if not self.model.quantiser.suspended:
-            terms |= self._quantised(latents, losses)
+            terms |= self._quantiser_terms(latents, losses)
         if self.recipe.contrasts:
-            terms |= self._invariant(latents, batch)
+            terms |= self._invariance_terms(latents, batch)
         if self.describe is not None:
             wanted = patch_distances(clean, self.plan.network.patch_frames)
             told = self.describe(latents.flatten(2))
             terms["descriptor"] = descriptor(told, wanted, variance=self.distance_variance)
-        return Terms.measured(**terms), latents
+        return LossTerms.measured(**terms), latents
 
-    def _faithful(self, clean: Tensor, quantised: Tensor) -> dict[str, Tensor]:
+    def _reconstruction_terms(self, clean: Tensor, quantised: Tensor) -> dict[str, Tensor]:
         """What the words must still tell of the motion."""
         decoded = self.model.decoder(quantised[: self.recipe.decoded])
         clean = clean[: self.recipe.decoded, : decoded.shape[1]]
@@ -117,14 +117,14 @@ class Learner(nn.Module):
             "places": places(clean, decoded, variance=coordinates),
         }
 
-    def _quantised(self, latents: Tensor, losses: Losses) -> dict[str, Tensor]:
+    def _quantiser_terms(self, latents: Tensor, losses: Losses) -> dict[str, Tensor]:
         """The quantiser's own terms, once its codebook is in use."""
         commitment = losses.commitment
         if self.recipe.balanced_commitment:
             commitment = balanced(commitment, latents)
         return {"commitment": commitment, "codebook": losses.codebook, "entropy": losses.entropy}
 
-    def _invariant(self, latents: Tensor, batch: Batch) -> dict[str, Tensor]:
+    def _invariance_terms(self, latents: Tensor, batch: Batch) -> dict[str, Tensor]:
         """What two views of a moment must have in common."""
         halves = latents.unflatten(0, (2, -1)).flatten(1, 2)  # [2, B S, C, D]
         first, second = (halves[side, batch.matches[:, side]] for side in (0, 1))
@@ -137,7 +137,7 @@ class Learner(nn.Module):
             )
         return terms
 
-    def enter(self, step: int, clips: Sequence[Clip]) -> None:
+    def prepare_codebook(self, step: int, clips: Sequence[TrainingTrack]) -> None:
         """Put the codebook into the state that a step asks for: at rest, coming into use, in use."""
         recipe, quantiser = self.recipe, self.model.quantiser
         after = step - recipe.warm_up_steps
@@ -145,9 +145,9 @@ class Learner(nn.Module):
         ramp = max(1, round(recipe.blend_in * recipe.steps))
         quantiser.blend = min(1.0, max(0.0, after / ramp))
         if after == 1 and recipe.start == "kmeans":
-            self.place_codebook(clips)
+            self.fit_codebook(clips)
 
-    def revive(self, step: int, epoch_steps: int, latents: Tensor, generator: Generator) -> None:
+    def revive_codes(self, step: int, epoch_steps: int, latents: Tensor, generator: Generator) -> None:
         """Give idle words a new meaning, when the recipe says so."""
         recipe, quantiser = self.recipe, self.model.quantiser
         if quantiser.suspended or step > recipe.steps * (1 - recipe.settled):
@@ -157,17 +157,17 @@ class Learner(nn.Module):
         elif recipe.revival == "epoch" and step % epoch_steps == 0:
             quantiser.revive_unused(latents, generator=generator)
 
-    def place_codebook(self, clips: Sequence[Clip]) -> None:
+    def fit_codebook(self, clips: Sequence[TrainingTrack]) -> None:
         """Put every code at a centre of the clips' latents, by k-means."""
         rng = np.random.default_rng(self.recipe.seed)
-        latents = self.latents_of(clips, MOST_PATCHES)
-        centres = channel_centres(latents, self.plan.network.vocabulary, rng)
+        latents = self.encode_patches(clips, MOST_PATCHES)
+        centres = fit_channel_centres(latents, self.plan.network.vocabulary, rng)
         self.model.quantiser.place(torch.from_numpy(centres))
 
     @torch.no_grad()
-    def latents_of(self, clips: Sequence[Clip], count: int) -> FloatArray:
+    def encode_patches(self, clips: Sequence[TrainingTrack], count: int) -> FloatArray:
         """Latents of about `count` patches of the clips, by the recipe's seed: [patches, C, D]."""
-        crops = some_crops(clips, self.plan, count)
+        crops = sample_crops(clips, self.plan, count)
         was_training = self.training
         self.eval()
         encoded = [
@@ -178,7 +178,7 @@ class Learner(nn.Module):
         return np.asarray(torch.cat(encoded).numpy())
 
 
-def some_crops(clips: Sequence[Clip], plan: Plan, patches: int) -> FloatArray:
+def sample_crops(clips: Sequence[TrainingTrack], plan: TrainingPlan, patches: int) -> FloatArray:
     """Crops of the clips, none overlapping, with about so many patches: [crops, T, V, 3]."""
     length = plan.training.crop_frames
     places = [(clip, first) for clip in clips for first in range(0, len(clip.joints) - length + 1, length)]
@@ -188,7 +188,7 @@ def some_crops(clips: Sequence[Clip], plan: Plan, patches: int) -> FloatArray:
     return np.stack([clip.joints[first : first + length] for clip, first in (places[i] for i in chosen)])
 
 
-def _some_frames(clips: Sequence[Clip], seed: int) -> FloatArray:
+def _sample_frames(clips: Sequence[TrainingTrack], seed: int) -> FloatArray:
     frames = np.concatenate([clip.joints for clip in clips])
     if len(frames) <= MOST_FRAMES:
         return frames

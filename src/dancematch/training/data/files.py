@@ -58,14 +58,14 @@ def read_motions(files: Sequence[Path]) -> Iterator[tuple[Path, list[Motion] | D
     """Each file's motions in which somebody is seen, or why it has none."""
     for path in files:
         try:
-            seen = [motion for motion in formats.read(path) if is_seen(motion)]
+            seen = [motion for motion in formats.read(path) if shows_dancer(motion)]
         except DanceMatchError as error:
             yield path, error
         else:
             yield path, seen or NoDancerError(f"nobody is ever seen in {path}")
 
 
-def is_seen(motion: Motion) -> bool:
+def shows_dancer(motion: Motion) -> bool:
     """Whether any joint is seen together with the pelvis, from which the canonical frame starts."""
     seen = np.asarray(np.isfinite(to_body15(motion).joints).all(axis=2))
     return bool((seen[:, 0] & seen[:, 1:].any(axis=1)).any())
@@ -89,7 +89,7 @@ def describe_files(files: Sequence[Path]) -> dict[str, object]:
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class TrainingTrack:
     """A motion to learn from, in the canonical frame."""
 
     name: str
@@ -99,24 +99,26 @@ class Clip:
     view_of: str | None = None  # the clip that a pose estimator saw
 
 
-def clip_of(name: str, motion: Motion) -> Clip:
+def make_track(name: str, motion: Motion) -> TrainingTrack:
     """A motion as a clip, with what its name says."""
     joints = canonicalise(motion).joints
     source = name.removeprefix(VIEW)
     view_of = source if source != name else None
     known = parse_name(source)
     if known is None or known.kind != "BM":  # only the basic choreographies are danced by several
-        return Clip(name, joints, source, view_of=view_of)
-    return Clip(name, joints, "/".join(known.choreography), known.genre + known.dancer, view_of)
+        return TrainingTrack(name, joints, source, view_of=view_of)
+    return TrainingTrack(name, joints, "/".join(known.choreography), known.genre + known.dancer, view_of)
 
 
-def clips_of(path: Path, motions: Sequence[Motion]) -> list[Clip]:
+def make_tracks(path: Path, motions: Sequence[Motion]) -> list[TrainingTrack]:
     """A file's motions as clips; a second dancer's name carries a number."""
     names = [path.stem if number == 1 else f"{path.stem}#{number}" for number in range(1, len(motions) + 1)]
-    return [clip_of(name, motion) for name, motion in zip(names, motions, strict=True)]
+    return [make_track(name, motion) for name, motion in zip(names, motions, strict=True)]
 
 
-def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[Clip], list[Clip]]:
+def split(
+    clips: Sequence[TrainingTrack], share: float, seed: int
+) -> tuple[list[TrainingTrack], list[TrainingTrack]]:
     """Clips to learn from, and clips of other dances to judge by.
 
     Two dances or more are kept apart: what tells a dance from itself alone says nothing.

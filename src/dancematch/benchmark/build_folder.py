@@ -25,7 +25,7 @@ _MARK, _REVIEW, _QUARANTINE = "build.json", "review.csv", "quarantine.csv"
 
 
 @dataclass(frozen=True)
-class Failure:
+class QuarantineRow:
     """A clip that cannot be used, and why."""
 
     clip: str
@@ -46,7 +46,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Question:
+class ReviewRow:
     """A clip whose label a person must say."""
 
     clip: str
@@ -58,7 +58,7 @@ class Question:
     label_id: str = ""  # the answer; "-" to leave the clip out
 
 
-class Workshop:
+class BuildFolder:
     """Opens or makes the folder; refuses one that holds anything else."""
 
     def __init__(self, folder: str | Path, *, secret: str | None = None) -> None:
@@ -66,14 +66,14 @@ class Workshop:
         self.secret = _claim(self.folder, secret or secrets.token_hex(16))
         self.release = self.folder / "release"
         self.answered = {
-            row["clip_id"]: Question(**row)
-            for row in _read_table(self.folder / _REVIEW, Question)
+            row["clip_id"]: ReviewRow(**row)
+            for row in _read_table(self.folder / _REVIEW, ReviewRow)
             if row["label_id"].strip()
         }
         self.failures = {
             failure.sha256: failure
-            for row in _read_table(self.folder / _QUARANTINE, Failure)
-            if (failure := Failure(**{**row, "final": row["final"] == "True"})).final  # type: ignore[arg-type]
+            for row in _read_table(self.folder / _QUARANTINE, QuarantineRow)
+            if (failure := QuarantineRow(**{**row, "final": row["final"] == "True"})).final  # type: ignore[arg-type]
         }
 
     def answers(self, names: Mapping[str, str]) -> dict[str, str]:
@@ -95,21 +95,21 @@ class Workshop:
             found[clip_id] = min(ids)
         return found
 
-    def write_questions(self, questions: Sequence[Question]) -> None:
+    def write_questions(self, questions: Sequence[ReviewRow]) -> None:
         """List what is unclear; answers that were given stay."""
         rows = {row.clip_id: row for row in (*questions, *self.answered.values())}
-        self._write_table(_REVIEW, Question, sorted(rows.values(), key=lambda row: row.clip))
+        self._write_table(_REVIEW, ReviewRow, sorted(rows.values(), key=lambda row: row.clip))
 
-    def write_failures(self, failures: Iterable[Failure]) -> None:
+    def write_failures(self, failures: Iterable[QuarantineRow]) -> None:
         """List what cannot be used."""
-        self._write_table(_QUARANTINE, Failure, sorted(failures, key=lambda row: row.clip))
+        self._write_table(_QUARANTINE, QuarantineRow, sorted(failures, key=lambda row: row.clip))
 
     def skeleton_path(self, estimator: str, clip_id: str) -> Path:
         """Where the skeletons of a clip are kept once it is done."""
         return self.folder / "clips" / estimator.replace(" ", "-") / f"{clip_id}.npz"
 
     def sweep(self) -> None:
-        """Take away what a killed run left half-written."""
+        """SyntheticRecording away what a killed run left half-written."""
         for path in self.folder.rglob(".*.part"):
             path.unlink(missing_ok=True)
 

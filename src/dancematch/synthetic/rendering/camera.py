@@ -34,7 +34,7 @@ class Camera:
 
 
 @dataclass(frozen=True)
-class View:
+class CameraView:
     """A camera that has been aimed: `rotation` turns the world into the camera's axes."""
 
     rotation: Array  # [3, 3]
@@ -60,7 +60,7 @@ class View:
         return np.stack([across, down, np.full_like(across, self.focal)], axis=-1) @ self.rotation
 
 
-def aim(camera: Camera, points: Sequence[ArrayLike], size: tuple[int, int]) -> View:
+def aim(camera: Camera, points: Sequence[ArrayLike], size: tuple[int, int]) -> CameraView:
     """Aim at the middle of all points (arrays of [..., 3]; NaN is ignored)."""
     cloud = np.concatenate([np.asarray(each, dtype=float).reshape(-1, 3) for each in points])
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
@@ -76,16 +76,18 @@ def aim(camera: Camera, points: Sequence[ArrayLike], size: tuple[int, int]) -> V
     return _look_at(camera, target, distance, (focal, size))
 
 
-def _look_at(camera: Camera, target: Array, distance: float, lens: tuple[float, tuple[int, int]]) -> View:
+def _look_at(
+    camera: Camera, target: Array, distance: float, lens: tuple[float, tuple[int, int]]
+) -> CameraView:
     angle = np.radians(camera.azimuth)
     position = target + distance * np.array([np.sin(angle), 0, np.cos(angle)])
     position[1] = camera.height
     ahead = (target - position) / np.linalg.norm(target - position)
     right = np.array([np.cos(angle), 0, -np.sin(angle)])
-    return View(np.stack([right, np.cross(ahead, right), ahead]), position, *lens)
+    return CameraView(np.stack([right, np.cross(ahead, right), ahead]), position, *lens)
 
 
-def _fitting_distance(view: View, cloud: Array, distance: float) -> float:
+def _fitting_distance(view: CameraView, cloud: Array, distance: float) -> float:
     """Find the nearest that keeps every point in the picture."""
     seen = view.see(cloud)
     half = _FILLED * np.array(view.size) / 2

@@ -13,7 +13,7 @@ from typing import Any
 
 from dancematch.errors import InputError, ModelError
 from dancematch.formats.files import write_bytes
-from dancematch.training.recipe import Plan, plan_for, read_tables
+from dancematch.training.recipe import TrainingPlan, make_plan, read_config
 
 
 def latest_checkpoint(folder: Path) -> Path:
@@ -21,7 +21,7 @@ def latest_checkpoint(folder: Path) -> Path:
     return folder / "checkpoints" / "latest.safetensors"
 
 
-def require_free(folder: Path) -> None:
+def require_new_run(folder: Path) -> None:
     """Refuse a folder that holds anything to lose; a run that never came to a checkpoint holds nothing."""
     if (folder / "config.json").exists() and not _is_false_start(folder):
         raise ModelError(f"{folder} already holds a run or a model; choose another folder, or --resume it")
@@ -38,32 +38,32 @@ def _is_false_start(folder: Path) -> bool:
     return ours and not kept
 
 
-def begin(plan: Plan, folder: Path) -> None:
+def create_run(plan: TrainingPlan, folder: Path) -> None:
     """Make a new run's folder with its config."""
-    require_free(folder)
+    require_new_run(folder)
     try:
         (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ModelError(f"the run cannot be kept in {folder}: {error}") from None
-    with alone_in(folder):
+    with lock_run(folder):
         _beginning(folder).unlink(missing_ok=True)
         content = json.dumps(plan.tables(), indent=2).encode() + b"\n"
         write_bytes(folder / "config.json", content, overwrite=True)
 
 
-def plan_of(folder: Path) -> Plan:
+def read_plan(folder: Path) -> TrainingPlan:
     """The plan of a run that was begun in a folder and is to go on."""
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder} holds no run to resume; begin one without --resume")
     if (folder / "model" / "config.json").exists():
         raise InputError(f"the run in {folder} is finished: its model is {folder / 'model'}")
-    plan = plan_for("default", read_tables(folder / "config.json"))
+    plan = make_plan("default", read_config(folder / "config.json"))
     if _beginning(folder).exists():
         _require_numbers(folder, _read_beginning(folder), plan)
     return plan
 
 
-def confirm_beginning(folder: Path, plan: Plan, motions: str) -> None:
+def record_start(folder: Path, plan: TrainingPlan, motions: str) -> None:
     """Note a plan and the digest of its motions as the run's own; refuse if it has others already."""
     if not _beginning(folder).exists():
         noted = {"motions": motions, "plan": plan.tables()}
@@ -76,7 +76,7 @@ def confirm_beginning(folder: Path, plan: Plan, motions: str) -> None:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def lock_run(folder: Path) -> Iterator[None]:
     """Refuse to work in a run's folder while another process does; its claim ends when it does."""
     with (folder / "checkpoints" / "lock").open("a") as file:
         if find_spec("fcntl"):  # not on Windows, where nothing keeps two runs apart
@@ -104,7 +104,7 @@ def _read_beginning(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{path} is damaged, which tells what the run began with; begin a new one") from None
 
 
-def _require_numbers(folder: Path, begun: dict[str, Any], plan: Plan) -> None:
+def _require_numbers(folder: Path, begun: dict[str, Any], plan: TrainingPlan) -> None:
     for table, numbers in plan.tables().items():
         before = begun["plan"].get(table, {})
         changed = [name for name, value in numbers.items() if before.get(name) != value]

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.synthetic.camera import View
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.raster import Solids
+from dancematch.synthetic.rendering.camera import CameraView
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.raster import Capsules
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -29,7 +29,7 @@ class Room:
     cells: tuple[int, int]  # of the texture: along x, along z
 
 
-def build_room(view: View, joints: Array, look: Look) -> Room:
+def paint_room(view: CameraView, joints: Array, look: Appearance) -> Room:
     """Paint the room around the dancers' joints [..., 3]."""
     low = np.nanmin(joints.reshape(-1, 3), axis=0)
     high = np.nanmax(joints.reshape(-1, 3), axis=0)
@@ -47,7 +47,7 @@ def build_room(view: View, joints: Array, look: Look) -> Room:
     )
 
 
-def cast_shadows(room: Room, solids: Solids) -> Image:
+def add_shadows(room: Room, solids: Capsules) -> Image:
     """Give the room's picture with the shadows of one frame's bars."""
     texture = np.zeros((room.cells[1], room.cells[0]), dtype=np.uint8)
     ends = [(_fall(points) - room.corner) / _CELL for points in (solids.start, solids.end)]
@@ -68,7 +68,7 @@ def _fall(points: Array) -> Array:
     return np.stack([points[:, 0] + _LAMP[0] * points[:, 1], points[:, 2] + _LAMP[1] * points[:, 1]], axis=-1)
 
 
-def _paint(view: View, space: tuple[Array, Array], look: Look) -> Image:
+def _paint(view: CameraView, space: tuple[Array, Array], look: Appearance) -> Image:
     """Show the empty room, drawn finer and averaged."""
     rays = view.rays(2)
     middle, half = space
@@ -87,7 +87,7 @@ def _paint(view: View, space: tuple[Array, Array], look: Look) -> Image:
     return np.asarray(cv2.resize(fine, view.size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _floor(hit: Array, centre: Array, look: Look) -> Array:
+def _floor(hit: Array, centre: Array, look: Appearance) -> Array:
     x, z = hit[..., 0], hit[..., 2]
     if look.checkered:
         tone = 0.9 + 0.16 * ((np.floor(x / 0.5) + np.floor(z / 0.5)) % 2)
@@ -101,7 +101,7 @@ def _floor(hit: Array, centre: Array, look: Look) -> Array:
     return np.asarray(tone[..., None] * look.floor)
 
 
-def _wall(hit: Array, face: NDArray[np.int64], look: Look) -> Array:
+def _wall(hit: Array, face: NDArray[np.int64], look: Appearance) -> Array:
     y = hit[..., 1]
     tone = np.where(face == 0, 0.88, 1.0) * (0.86 + 0.1 * np.clip(y / 2.5, 0, 1))
     tone = np.where(y < 0.95, tone * 0.9, tone)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.skeletons import BODY15
-from dancematch.synthetic import moves as words
-from dancematch.synthetic.figure import Body, Posture, pose_joints
+from dancematch.synthetic.dance import moves as words
+from dancematch.synthetic.dance.body import Body, PoseChannels, pose_joints
 from dancematch.types import Motion
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ class Dancer:
         )
 
 
-def choreography(seed: int, *, eight_counts: int = 4, bpm: float = 110) -> Choreography:
+def compose_dance(seed: int, *, eight_counts: int = 4, bpm: float = 110) -> Choreography:
     """Compose a dance of `eight_counts` x 8 beats: another one for every seed, the same one every time.
 
     Eight-counts come in a form such as AABA. One that returns is not mirrored, as a teacher
@@ -165,7 +165,7 @@ def _name(seed: int) -> str:
     return f"{words.ADJECTIVES[scrambled % 64]}-{words.NOUNS[scrambled // 64 % 64]}"
 
 
-def _draw_posture(dance: Choreography, dancer: Dancer, at: Array) -> Posture:
+def _draw_posture(dance: Choreography, dancer: Dancer, at: Array) -> PoseChannels:
     """Every channel, drawn on a grid of beats, smoothed, and read at the grid places `at`."""
     grid = np.arange(dance.beats * _STEPS_A_BEAT) / _STEPS_A_BEAT
     rate = dance.bpm * dancer.tempo / 60 * _STEPS_A_BEAT
@@ -185,7 +185,7 @@ def _draw_posture(dance: Choreography, dancer: Dancer, at: Array) -> Posture:
     channels = dict(zip(words.TORSO_CHANNELS, read(torso).T, strict=True))
     angles = {k: v if k in ("hip_x", "hip_z") else np.radians(v) for k, v in channels.items()}
     heading = np.radians(dancer.heading + read(_headings(dance, grid)[:, None])[:, 0])
-    return Posture(read(arms).reshape(-1, 2, 2, 3), read(legs).reshape(-1, 3, 3), angles, heading)
+    return PoseChannels(read(arms).reshape(-1, 2, 2, 3), read(legs).reshape(-1, 3, 3), angles, heading)
 
 
 def _draw(dance: Choreography, layer: str, grid: Array, hold: float) -> Array:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from dancematch import motion as moving
 from dancematch.errors import InputError
-from dancematch.synthetic import mannequin, raster
-from dancematch.synthetic.camera import Camera, View, aim
-from dancematch.synthetic.mannequin import Look
-from dancematch.synthetic.room import Room, build_room, cast_shadows
+from dancematch.synthetic.rendering import mannequin, raster
+from dancematch.synthetic.rendering.camera import Camera, CameraView, aim
+from dancematch.synthetic.rendering.mannequin import Appearance
+from dancematch.synthetic.rendering.room import Room, add_shadows, paint_room
 from dancematch.types import Motion
 
 Array = NDArray[np.float64]
@@ -29,12 +29,12 @@ _CAMERA = Camera()
 
 
 @dataclass(frozen=True)
-class Stage:
+class FrameRenderer:
     """Everything that is needed to draw any frame of a clip."""
 
     room: Room
-    view: View
-    solids: raster.Solids
+    view: CameraView
+    solids: raster.Capsules
     table: NDArray[np.uint32]
 
     def __len__(self) -> int:
@@ -43,19 +43,19 @@ class Stage:
     def draw(self, number: int) -> Image:
         """One frame, [height, width, 3] RGB."""
         solids = self.solids.frame(number)
-        picture = cast_shadows(self.room, solids)
+        picture = add_shadows(self.room, solids)
         raster.draw(solids, self.view, self.table, picture)
         return picture
 
 
-def set_stage(
+def prepare_frames(
     motions: Motion | Sequence[Motion],
     *,
-    looks: Sequence[Look] = (),
+    appearances: Sequence[Appearance] = (),
     camera: Camera = _CAMERA,
     size: tuple[int, int] = SIZE,
     fps: float = FPS,
-) -> Stage:
+) -> FrameRenderer:
     """Dress the dancers and build the room around them.
 
     Every dancer begins with the first frame; who ends early stands still. A dancer without a
@@ -68,23 +68,26 @@ def set_stage(
         raise InputError(f"a video's width and height must be even and 16 or more, got {size}")
     if not 1 <= fps <= 240:
         raise InputError(f"fps must be 1 to 240, got {fps}")
-    dressed = [*looks[: len(dancers)], *(Look.random(i) for i in range(len(looks), len(dancers)))]
+    dressed = [
+        *appearances[: len(dancers)],
+        *(Appearance.random(i) for i in range(len(appearances), len(dancers))),
+    ]
     placed = [_on_floor(dancer) for dancer in dancers]
     view = aim(camera, placed, size)
     clips = [_at_rate(joints, dancer.fps, fps) for joints, dancer in zip(placed, dancers, strict=True)]
     length = max(len(clip) for clip in clips)
     clips = [np.concatenate([clip, np.repeat(clip[-1:], length - len(clip), axis=0)]) for clip in clips]
-    solids = [mannequin.dress(clip, look) for clip, look in zip(clips, dressed, strict=True)]
+    solids = [mannequin.build_mannequin(clip, look) for clip, look in zip(clips, dressed, strict=True)]
     colours = np.concatenate([mannequin.palette(look) for look in dressed])
-    room = build_room(view, np.stack(clips), dressed[0])
-    return Stage(room, view, mannequin.gather(solids), raster.shade_table(colours))
+    room = paint_room(view, np.stack(clips), dressed[0])
+    return FrameRenderer(room, view, mannequin.merge_capsules(solids), raster.build_shade_table(colours))
 
 
 def render(
     motions: Motion | Sequence[Motion],
     path: str | Path,
     *,
-    looks: Sequence[Look] = (),
+    appearances: Sequence[Appearance] = (),
     camera: Camera = _CAMERA,
     size: tuple[int, int] = SIZE,
     fps: float = FPS,
@@ -99,7 +102,7 @@ def render(
         raise InputError(f"{target} exists already: remove it or choose another name")
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {target.parent} to write {target.name} into: make it first")
-    stage = set_stage(motions, looks=looks, camera=camera, size=size, fps=fps)
+    stage = prepare_frames(motions, appearances=appearances, camera=camera, size=size, fps=fps)
     unfinished = target.with_name(f".{target.name}.part")
     try:
         _write(stage, unfinished, fps, on_frame)
@@ -112,14 +115,14 @@ def render_frame(
     motions: Motion | Sequence[Motion],
     number: int = 0,
     *,
-    looks: Sequence[Look] = (),
+    appearances: Sequence[Appearance] = (),
     camera: Camera = _CAMERA,
     size: tuple[int, int] = SIZE,
 ) -> Image:
     """Draw one frame of the dancers, [height, width, 3] RGB, with the view that the whole clip would have."""
     dancers = [motions] if isinstance(motions, Motion) else list(motions)
     fps = dancers[0].fps if dancers else FPS
-    stage = set_stage(dancers, looks=looks, camera=camera, size=size, fps=fps)
+    stage = prepare_frames(dancers, appearances=appearances, camera=camera, size=size, fps=fps)
     if not 0 <= number < len(stage):
         raise InputError(f"the clip has frames 0 to {len(stage) - 1}, got {number}")
     return stage.draw(number)
@@ -166,7 +169,7 @@ def _at_rate(joints: Array, fps: float, wanted: float) -> Array:
     return np.asarray(joints[before] * (1 - share) + joints[after] * share)
 
 
-def _write(stage: Stage, path: Path, fps: float, on_frame: Callable[[int, int], None] | None) -> None:
+def _write(stage: FrameRenderer, path: Path, fps: float, on_frame: Callable[[int, int], None] | None) -> None:
     import av  # heavy, and pictures alone need none of it
 
     with av.open(str(path), "w", format="mp4") as container:

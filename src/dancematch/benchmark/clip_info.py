@@ -14,7 +14,7 @@ _UPLOADER_FIELDS = ("uploader_id", "channel_id", "uploader")
 
 
 @dataclass(frozen=True)
-class Info:
+class ClipInfo:
     """The texts that may name a dance, who uploaded it, and under which licence."""
 
     title: str = ""
@@ -26,14 +26,14 @@ class Info:
     conditions: Mapping[str, Any] = field(default_factory=dict)  # what a rendered clip shows
 
 
-def info_path(clip: Path) -> Path:
+def clip_info_path(clip: Path) -> Path:
     """Where yt-dlp keeps the information on a clip."""
     return clip.with_name(clip.stem + SUFFIX)
 
 
-def read_info(clip: Path) -> Info:
+def read_clip_info(clip: Path) -> ClipInfo:
     """Read what is known of a clip."""
-    path = info_path(clip)
+    path = clip_info_path(clip)
     if not path.is_file():
         raise InputError(f"there is no {path.name} beside it; yt-dlp writes one with --write-info-json")
     found = read_json(path)
@@ -44,13 +44,13 @@ def read_info(clip: Path) -> Info:
         raise InputError(f"{path.name} does not hold what yt-dlp writes: its tags are no list")
     site, video = _text(found, "extractor_key"), _text(found, "id")
     conditions = found.get("dancematch")
-    return Info(
+    return ClipInfo(
         title=_text(found, "title"),
         tags=tuple(str(tag) for tag in tags),
         description=_text(found, "description"),
         uploaders=frozenset(_uploaders(found)),
         video_id=f"{site}:{video}" if site and video else None,
-        licence=licence_named(_text(found, "license")),
+        licence=normalise_licence(_text(found, "license")),
         conditions=conditions if isinstance(conditions, dict) else {},
     )
 
@@ -69,7 +69,7 @@ _CC_TERMS = {  # each by its abbreviation or as it is written out
 }
 
 
-def licence_named(text: str) -> str | None:
+def normalise_licence(text: str) -> str | None:
     """The usual name of a licence; "another" for any other text, for people put their names there."""
     plain = " ".join(text.casefold().split())
     if not plain:

@@ -20,15 +20,15 @@ from torch import nn
 
 from dancematch.errors import InputError, ModelError
 from dancematch.model.quantiser import perplexity, usage
-from dancematch.training.batches import Batches, Material
-from dancematch.training.checkpoint import load_state, save_state
-from dancematch.training.curves import draw_curves
-from dancematch.training.data import Clip
-from dancematch.training.folder import alone_in, confirm_beginning, latest_checkpoint
-from dancematch.training.journal import Journal, Row
-from dancematch.training.learner import Learner, some_crops
-from dancematch.training.losses import total
-from dancematch.training.recipe import Plan, TrainingRecipe
+from dancematch.training.data.batches import BatchSampler, TrainingSet
+from dancematch.training.data.files import TrainingTrack
+from dancematch.training.network.learner import Learner, sample_crops
+from dancematch.training.network.losses import total
+from dancematch.training.recipe import TrainingPlan, TrainingRecipe
+from dancematch.training.run.checkpoint import load_state, save_state
+from dancematch.training.run.curves import draw_curves
+from dancematch.training.run.folder import latest_checkpoint, lock_run, record_start
+from dancematch.training.run.log import Row, RunLog
 
 CHECK_BATCHES = 4
 CHECK_PATCHES = 4096  # whose words are counted
@@ -37,7 +37,7 @@ FIRST, LAST = 1 / 25, 1e-4  # where a one-cycle begins and ends, as shares of it
 
 
 @dataclass(frozen=True)
-class Progress:
+class StepReport:
     """What a step tells whoever watches."""
 
     step: int
@@ -56,33 +56,33 @@ def learning_rate(recipe: TrainingRecipe, step: int) -> float:
     return recipe.learning_rate * (LAST + (1 - LAST) * (1 + math.cos(math.pi * fallen)) / 2)
 
 
-class Run:
+class TrainingRun:
     """A training that can be stopped anywhere and taken up again."""
 
-    def __init__(self, learned: Material, held_out: Material, plan: Plan, folder: Path) -> None:
+    def __init__(self, learned: TrainingSet, held_out: TrainingSet, plan: TrainingPlan, folder: Path) -> None:
         recipe = self.recipe = plan.training
         torch.manual_seed(recipe.seed)
         self.plan = plan
         self.checkpoints = folder / "checkpoints"
-        self.journal = Journal(folder)
-        self.batches = Batches(learned, recipe, plan.network.patch_frames)
+        self.journal = RunLog(folder)
+        self.batches = BatchSampler(learned, recipe, plan.network.patch_frames)
         self.learner = Learner(plan, self.batches.clips)
         if recipe.heads == "discriminant" and plan.network.projected:
-            self.learner.start_heads(self.batches)
+            self.learner.initialise_heads(self.batches)
         self.optimiser = _optimiser(self.learner, recipe)
         self.rng = np.random.default_rng(recipe.seed)
         self.generator = torch.Generator().manual_seed(recipe.seed)
-        apart = Batches(held_out, recipe, plan.network.patch_frames)
+        apart = BatchSampler(held_out, recipe, plan.network.patch_frames)
         fixed = np.random.default_rng(recipe.seed)
         self.check_batches = [apart.draw(fixed) for _ in range(CHECK_BATCHES)]
-        self.check_crops = torch.from_numpy(some_crops(apart.clips, plan, CHECK_PATCHES))
+        self.check_crops = torch.from_numpy(sample_crops(apart.clips, plan, CHECK_PATCHES))
         self.digest = _digest([*learned.clips, *held_out.clips])
         self.step, self.seconds, self.best, self.waited = 0, 0.0, math.inf, 0
 
     def advance(self) -> Row:
         """One step of training; its losses."""
         self.step += 1
-        self.learner.enter(self.step, self.batches.clips)
+        self.learner.prepare_codebook(self.step, self.batches.clips)
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(self.recipe, self.step) * group["share"]
         terms, latents = self.learner.terms(self.batches.draw(self.rng), self.generator)
@@ -91,7 +91,7 @@ class Run:
         loss.backward()
         nn.utils.clip_grad_norm_(self.learner.parameters(), self.recipe.clip)
         self.optimiser.step()
-        self.learner.revive(self.step, self.batches.epoch_steps, latents, self.generator)
+        self.learner.revive_codes(self.step, self.batches.epoch_steps, latents, self.generator)
         if not math.isfinite(float(loss.detach())):
             raise ModelError(f"the loss is no number at step {self.step}; lower the learning rate")
         return {"total": float(loss.detach()), **terms.numbers()}
@@ -172,32 +172,32 @@ class Run:
 
 
 def train(
-    learned: Material,
-    held_out: Material,
-    plan: Plan,
+    learned: TrainingSet,
+    held_out: TrainingSet,
+    plan: TrainingPlan,
     folder: Path,
     *,
-    on_step: Callable[[Progress], None] = lambda _: None,
+    on_step: Callable[[StepReport], None] = lambda _: None,
 ) -> Learner:
-    """Train by a plan in a folder that `begin` made, from its latest checkpoint if there is one.
+    """Train by a plan in a folder that `create_run` made, from its latest checkpoint if there is one.
 
     Returns the learner as it was at its best check, its codebook refitted if the recipe says so.
     """
-    with alone_in(folder):
-        run = Run(learned, held_out, plan, folder)
-        confirm_beginning(folder, plan, run.digest)
+    with lock_run(folder):
+        run = TrainingRun(learned, held_out, plan, folder)
+        record_start(folder, plan, run.digest)
         if latest_checkpoint(folder).exists():
             run.restore("latest")
-        run.journal.go_back_to(run.step)
+        run.journal.truncate(run.step)
         _advance_to_the_end(run, on_step)
         draw_curves(run.journal.rows(), folder / "curves.png")
         run.restore("best")
         if plan.training.refit_codebook:
-            run.learner.place_codebook(run.batches.clips)
+            run.learner.fit_codebook(run.batches.clips)
         return run.learner.eval()
 
 
-def _advance_to_the_end(run: Run, on_step: Callable[[Progress], None]) -> None:
+def _advance_to_the_end(run: TrainingRun, on_step: Callable[[StepReport], None]) -> None:
     """Step after step, with a check and a checkpoint whenever one is due."""
     recent: list[Row] = []
     while not run.finished:
@@ -210,10 +210,10 @@ def _advance_to_the_end(run: Run, on_step: Callable[[Progress], None]) -> None:
         if checked:
             run.keep(checked)
             recent = []
-        on_step(Progress(run.step, recent[-1] if recent else {}, checked))
+        on_step(StepReport(run.step, recent[-1] if recent else {}, checked))
 
 
-def _row(run: Run, recent: Sequence[Row], checked: Row, seconds: float) -> Row:
+def _row(run: TrainingRun, recent: Sequence[Row], checked: Row, seconds: float) -> Row:
     """A line of the log: the mean losses since the last one, and what the check says."""
     losses = {f"loss_{name}": value for name, value in _mean(recent).items()}
     rate = learning_rate(run.recipe, run.step)
@@ -241,7 +241,7 @@ def _optimiser(learner: Learner, recipe: TrainingRecipe) -> torch.optim.Optimize
     return kind(groups, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
 
 
-def _digest(clips: Sequence[Clip]) -> str:
+def _digest(clips: Sequence[TrainingTrack]) -> str:
     """A name for exactly these clips in this order."""
     digest = hashlib.sha256()
     for clip in clips:

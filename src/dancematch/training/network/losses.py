@@ -18,7 +18,7 @@ from dancematch.training.recipe import LossWeights
 
 
 @dataclass
-class Terms:
+class LossTerms:
     """One step's losses by name; what a step does not measure is 0."""
 
     reconstruction: Tensor
@@ -31,7 +31,7 @@ class Terms:
     descriptor: Tensor
 
     @classmethod
-    def measured(cls, **terms: Tensor) -> "Terms":
+    def measured(cls, **terms: Tensor) -> "LossTerms":
         """These terms, and 0 for every other one."""
         return cls(**{field.name: terms.get(field.name, torch.zeros(())) for field in fields(cls)})
 
@@ -40,7 +40,7 @@ class Terms:
         return {field.name: float(getattr(self, field.name).detach()) for field in fields(self)}
 
 
-def total(terms: Terms, weights: LossWeights) -> Tensor:
+def total(terms: LossTerms, weights: LossWeights) -> Tensor:
     """The weighted sum; more entropy of usage is better, so it alone is subtracted."""
     paper = (
         weights.reconstruction * terms.reconstruction

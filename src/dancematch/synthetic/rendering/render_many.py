@@ -11,17 +11,17 @@ from typing import Protocol
 from dancematch.errors import InputError
 from dancematch.pipeline.extract import Progress, end_with_parent
 
-Stage = Callable[[str], Progress]  # names a stage of the work and gives the way to tell its progress
+StageProgress = Callable[[str], Progress]  # names a stage of the work and gives the way to tell its progress
 
 
-class Filmed(Protocol):
+class Renderable(Protocol):
     """Whatever can render itself; it is sent to another process."""
 
     def film(self, folder: Path) -> Path:
         """Render it into `folder`, unless it is there already."""
 
 
-def film_all(scenes: Sequence[Filmed], folder: Path, jobs: int, tell: Progress) -> None:
+def render_all(scenes: Sequence[Renderable], folder: Path, jobs: int, tell: Progress) -> None:
     """Render all scenes, several at a time; the first ones given are the first to begin."""
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, _start_renderer)

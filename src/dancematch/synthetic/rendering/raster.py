@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.synthetic.camera import View
+from dancematch.synthetic.rendering.camera import CameraView
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -25,7 +25,7 @@ _NEAREST = 0.1  # metres; what is closer to the lens is not drawn
 
 
 @dataclass(frozen=True)
-class Solids:
+class Capsules:
     """Bars in the world, of one frame or of many (then with frames in front)."""
 
     start: Array  # [..., bars, 3] metres; NaN = not there
@@ -35,14 +35,14 @@ class Solids:
     flatness: Array  # [bars] thickness over width; 1 = round
     paint: NDArray[np.int64]  # [bars] row of the palette
 
-    def frame(self, number: int) -> "Solids":
+    def frame(self, number: int) -> "Capsules":
         """Take the bars of one frame."""
-        return Solids(
+        return Capsules(
             self.start[number], self.end[number], self.radii, self.thin[number], self.flatness, self.paint
         )
 
 
-class _Bar(NamedTuple):
+class _ProjectedCapsule(NamedTuple):
     """One bar in its own stretched space, in fine pixels: all that a pixel needs to know."""
 
     box: NDArray[np.int64]  # [4] left, top, right, bottom of the fine picture
@@ -59,7 +59,7 @@ class _Bar(NamedTuple):
     paint: int
 
 
-def shade_table(palette: Array) -> NDArray[np.uint32]:
+def build_shade_table(palette: Array) -> NDArray[np.uint32]:
     """Every paint in every light as RGBA, [paints * LIGHTS]; row 0 of the palette is transparent."""
     light = np.linspace(0, 1, LIGHTS)[None, :, None]
     cool = np.array([0.86, 0.92, 1.06])  # shade is bluish, light is warm
@@ -71,7 +71,7 @@ def shade_table(palette: Array) -> NDArray[np.uint32]:
     return table.reshape(-1, 4).view(np.uint32)[:, 0]
 
 
-def draw(solids: Solids, view: View, table: NDArray[np.uint32], onto: Image) -> None:
+def draw(solids: Capsules, view: CameraView, table: NDArray[np.uint32], onto: Image) -> None:
     """Paint the bars of one frame over the picture `onto`."""
     bars = _prepare(solids, view)
     if not bars:
@@ -93,7 +93,7 @@ def draw(solids: Solids, view: View, table: NDArray[np.uint32], onto: Image) -> 
 
 
 def _draw_bar(
-    bar: _Bar, origin: tuple[int, int], depth: NDArray[np.float32], shade: NDArray[np.int32]
+    bar: _ProjectedCapsule, origin: tuple[int, int], depth: NDArray[np.float32], shade: NDArray[np.int32]
 ) -> None:
     left, top, right, bottom = bar.box
     x = np.arange(left, right, dtype=np.float32)[None] + np.float32(0.5)
@@ -121,7 +121,7 @@ def _draw_bar(
 
 
 def _light(
-    bar: _Bar, place: tuple[NDArray[np.float32], ...], radius: NDArray[np.float32]
+    bar: _ProjectedCapsule, place: tuple[NDArray[np.float32], ...], radius: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """How much of the lamp a surface point gets, 0 to LIGHTS - 1."""
     u, v, height = place
@@ -136,7 +136,7 @@ def _light(
     return np.asarray(np.clip(lit, 0, 1) * np.float32(LIGHTS - 1))
 
 
-def _prepare(solids: Solids, view: View) -> list[_Bar]:
+def _prepare(solids: Capsules, view: CameraView) -> list[_ProjectedCapsule]:
     """Bring all bars into fine pixels; drop the ones that are missing or out of the picture."""
     start, end = view.see(solids.start), view.see(solids.end)
     there = np.isfinite(start + end + solids.thin).all(axis=1)
@@ -152,17 +152,17 @@ def _prepare(solids: Solids, view: View) -> list[_Bar]:
     exact: tuple[Array, ...] = (*ways, radii, middle, middle / focal, flatness)
     columns: tuple[NDArray[Any], ...] = (boxes, *(column.astype(np.float32) for column in exact), paint)
     inside = np.flatnonzero((boxes[:, :2] < boxes[:, 2:]).all(axis=1))
-    return [_Bar._make(column[i] for column in columns) for i in inside]
+    return [_ProjectedCapsule._make(column[i] for column in columns) for i in inside]
 
 
-def _on_picture(points: Array, middle: Array, view: View) -> Array:
+def _on_picture(points: Array, middle: Array, view: CameraView) -> Array:
     """Fine pixels, and the depth from the bar's middle in pixels of the middle's size."""
     focal = view.focal * FINER
     flat = points[:, :2] / points[:, 2:] * focal + np.array(view.size) * FINER / 2
     return np.column_stack([flat, (points[:, 2] - middle) * focal / middle])
 
 
-def _boxes(first: Array, last: Array, radii: Array, view: View) -> NDArray[np.int64]:
+def _boxes(first: Array, last: Array, radii: Array, view: CameraView) -> NDArray[np.int64]:
     """Left, top, right and bottom of every bar, within the picture."""
     low = np.minimum(first[:, :2] - radii[:, :1], last[:, :2] - radii[:, 1:])
     high = np.maximum(first[:, :2] + radii[:, :1], last[:, :2] + radii[:, 1:])
@@ -171,7 +171,7 @@ def _boxes(first: Array, last: Array, radii: Array, view: View) -> NDArray[np.in
 
 
 def _stretch(first: Array, last: Array, thin: Array, flatness: Array) -> tuple[Array, ...]:
-    """Find the way into each bar's own space: the fields of `_Bar` from `planes` to `thin`, for all bars."""
+    """Find the way into each bar's own space: `_ProjectedCapsule` from `planes` to `thin`."""
     into = np.eye(3) + (1 / flatness - 1)[:, None, None] * thin[:, :, None] * thin[:, None, :]
     ray = into[:, :, 2]
     stretch = np.linalg.norm(ray, axis=1)

@@ -8,14 +8,14 @@ import torch
 
 from dancematch.model.network import MotionModel
 from dancematch.model.runtime import CODEBOOK, NetworkTokeniser
-from dancematch.training.graph import decoder_file, encoder_file
+from dancematch.training.network.onnx_graph import build_decoder, build_encoder
 from dancematch.types import FloatArray
 
 
 def export_model(model: MotionModel, *, trained_on: Mapping[str, object]) -> NetworkTokeniser:
     """The tokeniser that speaks as `model` does, ready to be saved."""
     still = deepcopy(model).cpu().eval()
-    files = {"encoder.onnx": encoder_file(still), "decoder.onnx": decoder_file(still)}
+    files = {"encoder.onnx": build_encoder(still), "decoder.onnx": build_decoder(still)}
     return NetworkTokeniser(still.config, arrays_of(still), files, trained_on=trained_on)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 Row = dict[str, float]
 
 
-class Journal:
+class RunLog:
     """Rows of numbers, one a check, kept as they come."""
 
     def __init__(self, folder: Path) -> None:
@@ -37,7 +37,7 @@ class Journal:
                 writer.writeheader()
             writer.writerow(row)
 
-    def go_back_to(self, step: int) -> None:
+    def truncate(self, step: int) -> None:
         """Forget what was logged after a step: the run goes on from there."""
         kept = [row for row in self.rows() if row["step"] <= step]
         self.lines.unlink(missing_ok=True)

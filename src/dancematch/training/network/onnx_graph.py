@@ -78,7 +78,7 @@ class Graph:
         return bytes(model.SerializeToString(deterministic=True))
 
 
-def encoder_file(model: MotionModel) -> bytes:
+def build_encoder(model: MotionModel) -> bytes:
     """Motion -> words: `motion [1, T, V, 3] -> tokens [S, C], latents [S, C, dim]`."""
     config, graph = model.config, Graph()
     latents = encoder(graph, model.encoder, "motion", model.quantiser.codebook)
@@ -90,7 +90,7 @@ def encoder_file(model: MotionModel) -> bytes:
     return graph.file(motion, [(tokens, said), (latents, meant)])
 
 
-def decoder_file(model: MotionModel) -> bytes:
+def build_decoder(model: MotionModel) -> bytes:
     """Words -> motion: `tokens [S, C] -> motion [T, V, 3]`."""
     config, graph = model.config, Graph()
     motion = decoder(graph, model.decoder, lookup(graph, "tokens", model.quantiser.codebook))

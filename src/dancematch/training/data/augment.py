@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from dancematch.motion import BONE_LENGTHS
 from dancematch.skeletons import BODY15
-from dancematch.training.recipe import Views
+from dancematch.training.recipe import AugmentationSettings
 
 KNOTS = 5  # of the drift over a crop
 LONGEST_LOSS = 0.5  # share of a crop that a joint may be out of sight
@@ -22,18 +22,18 @@ _PARENTS = [max(parent, 0) for parent in BODY15.parents]
 _LENGTHS = torch.from_numpy(np.array(BONE_LENGTHS))[:, None]
 
 
-def perturbed(crops: Tensor, views: Views, generator: Generator) -> Tensor:
+def perturb_crops(crops: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """A view of each crop [B, T, V, 3]; the same generator state gives the same views."""
     root, body = crops[:, :, :1], crops[:, :, 1:]
     bones = body - body[:, :, _PARENTS]
-    bones = _styled(bones, views, generator)
-    bones = _unsteady(bones, views, generator)
-    body = _turned(_assembled(bones, body[:, :, 0]), views, generator)
-    root = _retold(root, views, generator)
-    return _hidden(torch.cat([root, body], dim=2), views, generator)
+    bones = _vary_style(bones, views, generator)
+    bones = _add_estimator_noise(bones, views, generator)
+    body = _rotate_body(_restore_bone_lengths(bones, body[:, :, 0]), views, generator)
+    root = _vary_root(root, views, generator)
+    return _hide_joints(torch.cat([root, body], dim=2), views, generator)
 
 
-def rotations(vectors: Tensor) -> Tensor:
+def rotation_matrices(vectors: Tensor) -> Tensor:
     """The rotation about each vector [..., 3] by its length in radians: [..., 3, 3]."""
     angle = vectors.norm(dim=-1, keepdim=True).clamp_min(1e-8)
     x, y, z = (vectors / angle).unbind(dim=-1)
@@ -47,16 +47,16 @@ def _normal(generator: Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=generator)
 
 
-def _styled(bones: Tensor, views: Views, generator: Generator) -> Tensor:
+def _vary_style(bones: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """Another dancer: each bone swings wider or narrower about its mean, and is held otherwise."""
     batch, _, count, _ = bones.shape
     mean = bones.nanmean(dim=1, keepdim=True)
     bones = mean + (bones - mean) * (1 + views.amplitude * _normal(generator, batch, 1, count, 1))
-    held = rotations(math.radians(views.offset_degrees) * _normal(generator, batch, count, 3))
+    held = rotation_matrices(math.radians(views.offset_degrees) * _normal(generator, batch, count, 3))
     return torch.einsum("bvij,btvj->btvi", held, bones)
 
 
-def _unsteady(bones: Tensor, views: Views, generator: Generator) -> Tensor:
+def _add_estimator_noise(bones: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """An unsure estimator: slow drift, and noise of which some crops have more than others."""
     batch, frames, count, _ = bones.shape
     knots = _normal(generator, batch, count * 3, KNOTS)
@@ -66,7 +66,7 @@ def _unsteady(bones: Tensor, views: Views, generator: Generator) -> Tensor:
     return bones + (views.drift * drift + views.noise * noise) * _LENGTHS
 
 
-def _assembled(bones: Tensor, pelvis: Tensor) -> Tensor:
+def _restore_bone_lengths(bones: Tensor, pelvis: Tensor) -> Tensor:
     """Bones of any length [B, T, V - 1, 3] back on the canonical body."""
     directions = bones / bones.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     joints = [pelvis]
@@ -75,20 +75,20 @@ def _assembled(bones: Tensor, pelvis: Tensor) -> Tensor:
     return torch.stack(joints, dim=2)
 
 
-def _turned(body: Tensor, views: Views, generator: Generator) -> Tensor:
+def _rotate_body(body: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """A camera that is not level, and a heading that is a little off."""
     tilt = math.radians(views.tilt_degrees)
     angles = torch.tensor([tilt, math.radians(views.yaw_degrees), tilt]) * _normal(generator, len(body), 3)
-    return torch.einsum("bij,btvj->btvi", rotations(angles), body)
+    return torch.einsum("bij,btvj->btvi", rotation_matrices(angles), body)
 
 
-def _retold(root: Tensor, views: Views, generator: Generator) -> Tensor:
+def _vary_root(root: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """Travel and turning, which are the first that an estimator gets wrong."""
     scale = 1 + views.root_scale * _normal(generator, len(root), 1, 1, 3)
     return root * scale + views.root_noise * _normal(generator, len(root), 1, 1, 3)
 
 
-def _hidden(crops: Tensor, views: Views, generator: Generator) -> Tensor:
+def _hide_joints(crops: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
     """Joints out of sight for a while, with all that hangs on them; root and pelvis always stay."""
     batch, frames, count, _ = crops.shape
     lost = torch.rand((batch, count), generator=generator) < views.dropout

@@ -9,7 +9,7 @@ from dancematch.types import Motion
 _ANKLES = [BODY15.index("left_ankle"), BODY15.index("right_ankle")]
 
 
-def align(motion: Motion) -> Motion:
+def align_skeleton(motion: Motion) -> Motion:
     """The same dance by somebody who starts at the origin, faces +z on the whole, and stands on y = 0.
 
     One rigid move for the whole clip: turns and travel stay as they were danced. The joints of

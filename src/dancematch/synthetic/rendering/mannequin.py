@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.skeletons import BODY15
-from dancematch.synthetic.raster import Solids
+from dancematch.synthetic.rendering.raster import Capsules
 
 Array = NDArray[np.float64]
 Colour = tuple[float, float, float]  # red, green, blue, 0..1
@@ -29,7 +29,7 @@ _HAIRS = ((0.10, 0.08, 0.08), (0.25, 0.15, 0.10), (0.45, 0.27, 0.14), (0.80, 0.6
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """How a dancer and the room are dressed. It changes surfaces only, never where the joints are."""
 
     skin: Colour = _SKINS[1]
@@ -76,7 +76,7 @@ class Look:
         )
 
 
-def palette(look: Look) -> Array:
+def palette(look: Appearance) -> Array:
     """List the colours that `paint` of the mannequin's bars points to, [paints, 3]."""
     fixed = {
         "nothing": (0, 0, 0),
@@ -97,21 +97,21 @@ def body_size(joints: Array) -> float:
     return float(np.clip(np.mean(known) / 0.43, 0.3, 3.0)) if known else 1.0
 
 
-def dress(joints: Array, look: Look) -> Solids:
+def build_mannequin(joints: Array, look: Appearance) -> Capsules:
     """Make the bars of a mannequin in every frame; `joints` of `body15` [frames, 15, 3] on a floor at 0."""
-    tailor = _Tailor(joints, look)
+    builder = _MannequinBuilder(joints, look)
     for make in (_torso, _head, _hair, _arms, _legs):
-        make(tailor)
-    return tailor.finish()
+        make(builder)
+    return builder.finish()
 
 
-def gather(everyone: Sequence[Solids]) -> Solids:
+def merge_capsules(everyone: Sequence[Capsules]) -> Capsules:
     """All dancers' bars as one; each dancer's paints come after those of the one before."""
 
     def joined(name: str, axis: int) -> Array:
         return np.concatenate([getattr(one, name) for one in everyone], axis=axis)
 
-    return Solids(
+    return Capsules(
         start=joined("start", 1),
         end=joined("end", 1),
         radii=joined("radii", 0),
@@ -121,10 +121,10 @@ def gather(everyone: Sequence[Solids]) -> Solids:
     )
 
 
-class _Tailor:
+class _MannequinBuilder:
     """Collects the bars, and knows the directions of the body in every frame."""
 
-    def __init__(self, joints: Array, look: Look) -> None:
+    def __init__(self, joints: Array, look: Appearance) -> None:
         self.at = {name: joints[:, i] for i, name in enumerate(BODY15.joints)}
         self.look = look
         self.size = body_size(joints)
@@ -145,15 +145,15 @@ class _Tailor:
             (start, end, sizes, self.up if thin is None else thin, flatness, _PAINTS.index(paint))
         )
 
-    def finish(self) -> Solids:
+    def finish(self) -> Capsules:
         start, end, radii, thin, flatness, paint = zip(*self._bars, strict=True)
-        return Solids(
+        return Capsules(
             np.stack(start, axis=1), np.stack(end, axis=1), np.array(radii), np.stack(thin, axis=1),
             np.array(flatness), np.array(paint),
         )  # fmt: skip
 
 
-def _torso(t: _Tailor) -> None:
+def _torso(t: _MannequinBuilder) -> None:
     at, girth, size = t.at, t.look.girth, t.size
     top, low = at["neck"] - 0.085 * size * t.up, at["pelvis"] + 0.17 * size * t.up
     t.bar("shirt", low, top, (0.132 * girth, 0.158 * girth), thin=t.chest_ahead, flatness=0.66)
@@ -174,7 +174,7 @@ def _torso(t: _Tailor) -> None:
     t.bar("accent", badge, badge, (0.042, 0.042), thin=t.chest_ahead, flatness=0.25)
 
 
-def _skull(t: _Tailor) -> tuple[Array, Array, Array, Array]:
+def _skull(t: _MannequinBuilder) -> tuple[Array, Array, Array, Array]:
     """Middle of the head, and its own up, ahead and left."""
     rise = _unit(t.at["head"] - t.at["neck"])
     # Ears lie ahead of the shoulders, so an upright head's line leans forward a little.
@@ -183,7 +183,7 @@ def _skull(t: _Tailor) -> tuple[Array, Array, Array, Array]:
     return t.at["head"] + t.size * (0.015 * up + 0.012 * ahead), up, ahead, np.cross(up, ahead)
 
 
-def _head(t: _Tailor) -> None:
+def _head(t: _MannequinBuilder) -> None:
     middle, up, ahead, left = _skull(t)
 
     def spot(x: float, y: float, z: float) -> Array:
@@ -200,7 +200,7 @@ def _head(t: _Tailor) -> None:
         t.bar("skin", spot(0.083 * sign, 0.015, 0.0), spot(0.083 * sign, -0.015, 0.0), (0.02, 0.014))
 
 
-def _hair(t: _Tailor) -> None:
+def _hair(t: _MannequinBuilder) -> None:
     middle, up, ahead, left = _skull(t)
     style = t.look.hair_style
 
@@ -223,7 +223,7 @@ def _hair(t: _Tailor) -> None:
         lock((0.02, -0.05), (-drop, -0.06), (0.07, 0.05))
 
 
-def _arms(t: _Tailor) -> None:
+def _arms(t: _MannequinBuilder) -> None:
     girth = t.look.girth
     for side, sign in (("left", 1), ("right", -1)):
         shoulder, elbow, wrist = (t.at[f"{side}_{joint}"] for joint in ("shoulder", "elbow", "wrist"))
@@ -236,7 +236,7 @@ def _arms(t: _Tailor) -> None:
         _hand(t, elbow, wrist, sign)
 
 
-def _hand(t: _Tailor, elbow: Array, wrist: Array, sign: int) -> None:
+def _hand(t: _MannequinBuilder, elbow: Array, wrist: Array, sign: int) -> None:
     """Add a palm with fingers and thumb; the thumb points ahead when the arm hangs."""
     along = _unit(wrist - elbow)
     thumb = t.chest_ahead + 0.35 * t.up + 0.2 * sign * t.chest_left
@@ -252,7 +252,7 @@ def _hand(t: _Tailor, elbow: Array, wrist: Array, sign: int) -> None:
     t.bar("skin", root, root + size * (0.045 * along + 0.035 * thumb), (0.015, 0.011))
 
 
-def _legs(t: _Tailor) -> None:
+def _legs(t: _MannequinBuilder) -> None:
     girth = t.look.girth
     for side, sign in (("left", 1), ("right", -1)):
         hip, knee, ankle = (t.at[f"{side}_{joint}"] for joint in ("hip", "knee", "ankle"))
@@ -267,7 +267,7 @@ def _legs(t: _Tailor) -> None:
         _calf_and_shoe(t, (hip, knee, ankle), sign)
 
 
-def _calf_and_shoe(t: _Tailor, leg: tuple[Array, Array, Array], sign: int) -> None:
+def _calf_and_shoe(t: _MannequinBuilder, leg: tuple[Array, Array, Array], sign: int) -> None:
     hip, knee, ankle = leg
     shin = _unit(ankle - knee)
     bend = knee - (hip + ankle) / 2
@@ -291,7 +291,7 @@ def _calf_and_shoe(t: _Tailor, leg: tuple[Array, Array, Array], sign: int) -> No
     t.bar("accent", heel - drop, tip - drop + 0.006 * t.size * toes, (0.043, 0.038), thin=sole, flatness=0.4)
 
 
-def _foot(t: _Tailor, ankle: Array, shin: Array, ahead: Array) -> tuple[Array, Array]:
+def _foot(t: _MannequinBuilder, ankle: Array, shin: Array, ahead: Array) -> tuple[Array, Array]:
     """Directions to the toes and up from the sole: flat on the floor, across the shin in the air."""
     upright = np.broadcast_to([0.0, 1.0, 0.0], shin.shape)
     lifted = np.clip((ankle[:, 1:2] / t.size - 0.115) / 0.15, 0, 1)

@@ -1,4 +1,4 @@
-"""Batches of paired crops: the same moments read twice, with what matches what.
+"""BatchSampler of paired crops: the same moments read twice, with what matches what.
 
 A crop is a fixed number of frames; a step of it is a patch, counted through the whole batch.
 """
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.motion import FPS
-from dancematch.training.data import Clip
-from dancematch.training.pairs import Pair, dancer_pairs, estimator_pairs, mirrored_joints
+from dancematch.training.data.files import TrainingTrack
+from dancematch.training.data.pairs import AlignedPair, mirror_joints, pair_dancers, pair_views
 from dancematch.training.recipe import TrainingRecipe
 from dancematch.types import FloatArray
 
@@ -29,26 +29,28 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class TrainingSet:
     """Clips and what is known of their kinship; clips alone are enough."""
 
-    clips: Sequence[Clip]
-    dancers: Sequence[Pair] = ()
-    estimator: Sequence[Pair] = ()
+    clips: Sequence[TrainingTrack]
+    dancers: Sequence[AlignedPair] = ()
+    estimator: Sequence[AlignedPair] = ()
 
     @classmethod
-    def of(cls, clips: Sequence[Clip], on_pair: Callable[[float], None] = lambda _: None) -> "Material":
+    def of(
+        cls, clips: Sequence[TrainingTrack], on_pair: Callable[[float], None] = lambda _: None
+    ) -> "TrainingSet":
         """The clips with every pair that can be found among them; `on_pair` is told the share done."""
-        return cls(clips, dancer_pairs(clips, on_pair), estimator_pairs(clips))
+        return cls(clips, pair_dancers(clips, on_pair), pair_views(clips))
 
 
-def self_pair(clip: Clip) -> Pair:
+def pair_with_itself(clip: TrainingTrack) -> AlignedPair:
     """A clip and itself."""
     last = len(clip.joints) - 1
-    return Pair(clip, clip, np.array([[0, 0], [last, last]], dtype=np.int32))
+    return AlignedPair(clip, clip, np.array([[0, 0], [last, last]], dtype=np.int32))
 
 
-def long_enough(clips: Sequence[Clip], recipe: TrainingRecipe) -> list[Clip]:
+def select_long_tracks(clips: Sequence[TrainingTrack], recipe: TrainingRecipe) -> list[TrainingTrack]:
     """The clips that fill a crop."""
     kept = [clip for clip in clips if len(clip.joints) >= recipe.crop_frames]
     if not kept:
@@ -59,11 +61,11 @@ def long_enough(clips: Sequence[Clip], recipe: TrainingRecipe) -> list[Clip]:
     return kept
 
 
-class Batches:
+class BatchSampler:
     """Draws batches from material in the shares of a recipe; all chance comes from the generator given."""
 
-    def __init__(self, material: Material, recipe: TrainingRecipe, patch_frames: int) -> None:
-        self.clips = long_enough(material.clips, recipe)
+    def __init__(self, material: TrainingSet, recipe: TrainingRecipe, patch_frames: int) -> None:
+        self.clips = select_long_tracks(material.clips, recipe)
         self.dancers = material.dancers
         self.estimator = material.estimator
         self.recipe = recipe
@@ -93,7 +95,7 @@ class Batches:
             np.stack(first), np.stack(second), np.concatenate(matches)[kept], np.concatenate(groups)[kept]
         )
 
-    def _choose(self, rng: np.random.Generator) -> Pair:
+    def _choose(self, rng: np.random.Generator) -> AlignedPair:
         """A pair of a random kind; a kind that the material lacks leaves its share to self pairs."""
         kind = rng.random()
         for share, pairs in (
@@ -103,9 +105,11 @@ class Batches:
             if pairs and kind < share:
                 return pairs[int(rng.integers(len(pairs)))]
             kind -= share
-        return self_pair(self.clips[int(rng.integers(len(self.clips)))])
+        return pair_with_itself(self.clips[int(rng.integers(len(self.clips)))])
 
-    def _read(self, pair: Pair, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    def _read(
+        self, pair: AlignedPair, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
         """Both sides of a pair about the same moment, and the patches [matches, 2] that show the same."""
         reflected, swapped = rng.random(2) < 0.5
         sides = [(pair.first.joints, pair.mirrored != reflected), (pair.second.joints, reflected)]
@@ -117,12 +121,12 @@ class Batches:
         start = rng.uniform(path[0, 0], max(path[0, 0], path[0, -1] - frames + 1))
         tempo, phase = self._tempo(pair, rng), rng.uniform(-0.5, 0.5) * self.patch_frames
         middle = float(np.interp(start + frames / 2, *path))
-        begin = middle - tempo * (frames / 2 + phase)
-        readings = (start + clock, begin + tempo * clock)
+        second_start = middle - tempo * (frames / 2 + phase)
+        readings = (start + clock, second_start + tempo * clock)
         crops = [_crop(joints, at, turned) for (joints, turned), at in zip(sides, readings, strict=True)]
-        return crops[0], crops[1], _matches(path, start, begin, tempo, frames, self.patch_frames)
+        return crops[0], crops[1], _matches(path, start, second_start, tempo, frames, self.patch_frames)
 
-    def _tempo(self, pair: Pair, rng: np.random.Generator) -> float:
+    def _tempo(self, pair: AlignedPair, rng: np.random.Generator) -> float:
         """How fast the second reading is; two dancers differ in tempo already."""
         widest = math.log(self.recipe.fastest)
         drawn = math.exp(rng.uniform(-widest, widest))
@@ -135,17 +139,17 @@ def _crop(joints: FloatArray, frames: NDArray[np.float64], mirrored: bool) -> Fl
     low = at.astype(int)
     share = (at - low)[:, None, None].astype(np.float32)
     crop: FloatArray = joints[low] * (1 - share) + joints[np.minimum(low + 1, len(joints) - 1)] * share
-    return mirrored_joints(crop) if mirrored else crop
+    return mirror_joints(crop) if mirrored else crop
 
 
 def _matches(
-    path: NDArray[np.float64], start: float, begin: float, tempo: float, frames: int, patch_frames: int
+    path: NDArray[np.float64], start: float, second_start: float, tempo: float, frames: int, patch_frames: int
 ) -> NDArray[np.int64]:
     """Which patch of the second reading shows what each patch of the first shows, where one does."""
     steps = np.arange(frames // patch_frames)
     centre = (patch_frames - 1) / 2
     shown = start + steps * patch_frames + centre
-    there = (np.interp(shown, *path) - begin) / tempo
+    there = (np.interp(shown, *path) - second_start) / tempo
     matched = np.round((there - centre) / patch_frames).astype(np.int64)
     inside = (matched >= 0) & (matched < len(steps)) & (shown <= path[0, -1])
     return np.stack([steps, matched], axis=1)[inside]

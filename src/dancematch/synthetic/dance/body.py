@@ -36,7 +36,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Posture:
+class PoseChannels:
     """Pose channels of every frame; angles in radians, legs in leg lengths."""
 
     arms: Array  # [frames, 2 sides, upper arm and forearm, 3]: out, up, forward in the chest's frame
@@ -45,7 +45,7 @@ class Posture:
     heading: Array  # [frames]; 0 faces +z, a quarter turn to the left +x
 
 
-def pose_joints(posture: Posture, body: Body) -> Array:
+def pose_joints(posture: PoseChannels, body: Body) -> Array:
     """Compute the joints of `body15` in metres, [frames, 15, 3], floor at 0."""
     torso = posture.torso
     facing = _turn(posture.heading)
@@ -67,13 +67,13 @@ def pose_joints(posture: Posture, body: Body) -> Array:
     return np.stack([joints[name] for name in BODY15.joints], axis=1)
 
 
-def _place_feet(posture: Posture, body: Body, facing: Array) -> Array:
+def _place_feet(posture: PoseChannels, body: Body, facing: Array) -> Array:
     feet: Array = np.einsum("fij,fkj->fki", facing, posture.legs[:, 1:]) * body.leg_metres
     feet[..., 1] = np.maximum(feet[..., 1], 0) + _ANKLE * body.height
     return feet
 
 
-def _place_pelvis(posture: Posture, body: Body, facing: Array, feet: Array) -> Array:
+def _place_pelvis(posture: PoseChannels, body: Body, facing: Array, feet: Array) -> Array:
     """Put the pelvis where the step wants it, or as high as both legs still reach the feet."""
     shift = posture.legs[:, 0] + np.stack(
         [posture.torso["hip_x"], np.zeros(len(facing)), posture.torso["hip_z"]], axis=-1

@@ -6,7 +6,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dancematch.training.journal import Row
+from dancematch.training.run.log import Row
 
 
 def draw_curves(rows: Sequence[Row], path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Procedural choreographies and the bodies that perform them."""

@@ -1,0 +1,1 @@
+"""Motions as video: camera, mannequin, room and rasteriser."""

@@ -1,0 +1,1 @@
+"""Motion files as training tracks, aligned pairs, perturbed crops and batches."""

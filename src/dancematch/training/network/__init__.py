@@ -1,0 +1,1 @@
+"""What is optimised: initial weights, losses, the learner, and its export as ONNX."""

@@ -1,0 +1,1 @@
+"""A training run: its folder, steps, checkpoints, log and curves."""
