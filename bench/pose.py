@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from dancematch.pose.blazepose import BlazePose
-from dancematch.pose.interpreter import Network
-from dancematch.pose.landmarks import SILHOUETTE
+from dancematch.pose.blazepose.interpreter import Network
+from dancematch.pose.blazepose.landmarks import SILHOUETTE
+from dancematch.pose.blazepose.weights import LANDMARKS, load_weights
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.video import probe
-from dancematch.pose.weights import LANDMARKS, load_weights
 
 BARE_EVERY = 4  # frames between two runs of the bare network
 

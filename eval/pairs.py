@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dancematch import formats
-from dancematch.formats.aist_names import parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import parse_name, sequences
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from dancematch import formats
 from dancematch.evaluation.suites.retrieval_tasks import VIEW
 from dancematch.formats import npz
-from dancematch.formats.aist_names import sequences
+from dancematch.formats.motion_capture.aist_names import sequences
 from dancematch.motion import FPS, canonicalise, excerpt
 from dancematch.training.data.pairs import find_segment
 

@@ -31,7 +31,7 @@ from dancematch.evaluation.real.clip_index import read_index
 from dancematch.evaluation.real.clip_skeletons import load_recordings
 from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.evaluation.suites.changed_excerpts import changed_excerpt
-from dancematch.formats.aist_names import AistName, parse_name
+from dancematch.formats.motion_capture.aist_names import AistName, parse_name
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.search.engine import Engine, Query

@@ -7,9 +7,9 @@ from pathlib import Path
 import av
 import numpy as np
 
-from dancematch.pose.detector import Detection
-from dancematch.pose.landmarks import Pose
-from dancematch.pose.regions import Region, View
+from dancematch.pose.blazepose.detector import Detection
+from dancematch.pose.blazepose.landmarks import Pose
+from dancematch.pose.blazepose.regions import Region, SearchWindow
 
 MILLISECOND = Fraction(1, 1000)
 EVEN = tuple(range(0, 1000, 40))  # one second at 25 frames a second, in milliseconds
@@ -116,7 +116,7 @@ class Stage:
         places = ((person, person.at(self.seconds)) for person in self.people)
         return [(person, np.array(place)) for person, place in places if place is not None]
 
-    def detect(self, _image: np.ndarray, view: View) -> list[Detection]:
+    def detect(self, _image: np.ndarray, view: SearchWindow) -> list[Detection]:
         """People whose middle is in the view, not hidden, and not too small for it."""
         self.looks += 1
         found: list[Detection] = []

@@ -26,7 +26,7 @@ from dancematch.evaluation.suites.scale import (
     SAME_TAKE,
     cast,
 )
-from dancematch.formats.aist_names import AistName
+from dancematch.formats.motion_capture.aist_names import AistName
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import excerpt
 from dancematch.search.settings import DEFAULT_SETTINGS

@@ -32,7 +32,7 @@ from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS, changed_excerpt
 from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
-from dancematch.formats.aist_names import AistName
+from dancematch.formats.motion_capture.aist_names import AistName
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import LAYOUTS, PARTS7
 from dancematch.motion import canonicalise, excerpt

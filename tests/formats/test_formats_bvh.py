@@ -5,7 +5,7 @@ import pytest
 
 from dancematch import formats
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.bvh_names import key_of
+from dancematch.formats.motion_capture.bvh_names import key_of
 from dancematch.motion import canonicalise, to_body15
 from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17, SMPL24, recipe_for
 from dancematch.types import Motion, Skeleton

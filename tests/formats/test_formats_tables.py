@@ -2,21 +2,15 @@
 
 import csv
 import json
-import re
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dancematch import formats
 from dancematch.errors import FormatError
-from dancematch.formats import _FORMATS
 from dancematch.pipeline.extract import clips_in
 from dancematch.skeletons import BLAZEPOSE33, COCO17
 from formats_samples import SAMPLES, coco_joints, picture_marks, pixels, write_table
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "formats.md"
 
 
 @pytest.fixture(params=["landmarks.csv", "movenet.csv"])
@@ -155,13 +149,3 @@ def test_labels_and_indexes_in_a_folder_are_left_alone(tmp_path):
 
     assert [tmp_path / "landmarks.csv", tmp_path / "movenet.csv"] == clips_in([tmp_path])
     assert [tmp_path / "labels.csv"] == clips_in([tmp_path / "labels.csv"])
-
-
-def test_the_document_lists_every_format():
-    """docs/formats.md has a row for each format of the registry, with what it assumes in its own words."""
-    table = dict(
-        re.findall(r"^\| ([^|]+?) \|.*\| ([^|]+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    modules = [import_module(f"dancematch.formats.{name}") for names in _FORMATS.values() for name in names]
-
-    assert {module.LABEL: module.EXPLANATION for module in modules}.items() <= table.items()

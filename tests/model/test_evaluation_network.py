@@ -8,7 +8,7 @@ from dancematch.evaluation.methods.word_comparison import SEARCHES, WordMethod
 from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
-from dancematch.formats.aist_names import AistName
+from dancematch.formats.motion_capture.aist_names import AistName
 from dancematch.model.tokeniser import save_model
 
 

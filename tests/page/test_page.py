@@ -10,7 +10,7 @@ from dance_samples import dance, save_small_model, write_dance
 from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.extract import VIDEO_SUFFIXES
+from dancematch.pose.video import VIDEO_SUFFIXES
 from page_samples import NARROW, drawn, visit
 from server_samples import serving
 
@@ -227,7 +227,7 @@ def test_the_page_takes_the_kinds_that_the_library_takes(looking):
     looking.go()
     names = "import('./picker.js').then((picker) => [picker.VIDEOS, picker.MOTIONS])"
 
-    assert [sorted(VIDEO_SUFFIXES), list(formats.SUFFIXES)] == looking.page.evaluate(names)
+    assert [sorted(VIDEO_SUFFIXES), list(formats.list_suffixes())] == looking.page.evaluate(names)
 
 
 @pytest.mark.parametrize("route", VIEWS)

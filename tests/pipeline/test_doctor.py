@@ -8,11 +8,12 @@ import pytest
 
 from cli_samples import run_main
 from dance_samples import MODEL, random_words, write_dance
+from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.cli import logs
 from dancematch.pipeline import checkup
 from dancematch.pipeline.checkup import OK, PROBLEM, WARNING, Finding, look_at_everything
-from dancematch.pose.weights import CACHE_VARIABLE, FILES
+from dancematch.pose.blazepose.weights import FILES
 from databases import run_sql
 
 

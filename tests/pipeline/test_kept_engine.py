@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dance_samples import MODEL, random_words, toy_codebook
+from dancematch.cache_folder import cache_folder
 from dancematch.catalogue import packed
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.records import Dance, StoredTrack
@@ -17,7 +18,6 @@ from dancematch.errors import CatalogueError
 from dancematch.pipeline import cached_engine as kept_engine
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.extract import clips_in
-from dancematch.pose.weights import cache_dir
 from dancematch.search.engine import Engine, Query
 from dancematch.search.words.tracks import NewTrack, packed_volume
 from dancematch.types import SEEN_FROM, Span
@@ -144,7 +144,7 @@ def test_a_damaged_track_is_named(file_store, damage):
 def cache_of(store: Store) -> Path:
     """Beside a file; in the user's folder for a server."""
     if "://" in store.where:
-        return cache_dir() / "engines" / store.identity
+        return cache_folder() / "engines" / store.identity
     return Path(store.where + ".cache")
 
 

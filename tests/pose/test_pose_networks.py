@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dancematch.errors import WeightsError
-from dancematch.pose.detector import SIDE, anchors, decode, merge_overlapping
-from dancematch.pose.interpreter import Network
-from dancematch.pose.landmarks import _upright, cut_out, refine, torso_colours
-from dancematch.pose.regions import Region, View, tiles
+from dancematch.pose.blazepose.detector import SIDE, anchors, decode, merge_overlapping
+from dancematch.pose.blazepose.interpreter import Network
+from dancematch.pose.blazepose.landmarks import _upright, cut_out, refine, torso_colours
+from dancematch.pose.blazepose.regions import Region, SearchWindow, tiles
 
 NUMBERS = st.floats(-500, 500, allow_nan=False)
 
@@ -154,7 +154,7 @@ def test_tiles_cover_the_frame(width, height, fine):
 
 @given(NUMBERS, NUMBERS, st.floats(1, 3000))
 def test_a_view_about_a_region_lies_in_the_frame(x, y, size):
-    view = View.about(Region(x, y, size), 320, 240)
+    view = SearchWindow.about(Region(x, y, size), 320, 240)
 
     assert 0 <= view.left < view.left + view.width <= 320
     assert 0 <= view.top < view.top + view.height <= 240

@@ -5,10 +5,10 @@ import pytest
 
 from dancematch.errors import NoDancerError
 from dancematch.pose import estimate_motions
-from dancematch.pose.blazepose import _track
+from dancematch.pose.blazepose.estimator import _track
+from dancematch.pose.blazepose.tracker import Tracker, _share_out
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
-from dancematch.pose.tracker import Tracker, _share_out
 from dancematch.skeletons import BLAZEPOSE33
 from pose_samples import Person, Stage
 

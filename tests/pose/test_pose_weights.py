@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.errors import WeightsError
-from dancematch.pose import weights
-from dancematch.pose.weights import load_weights, pip_download
+from dancematch.pose.blazepose import weights
+from dancematch.pose.blazepose.weights import load_weights, pip_download
 
 
 class Shop:
@@ -34,7 +35,7 @@ def shop(monkeypatch, tmp_path) -> Shop:
     contents = {file.member: file.name.encode() for file in weights.FILES}
     hashes = {member: hashlib.sha256(content).hexdigest() for member, content in contents.items()}
     monkeypatch.setattr(weights, "FILES", tuple(replace(f, sha256=hashes[f.member]) for f in weights.FILES))
-    monkeypatch.setenv(weights.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return Shop(contents)
 
 
@@ -108,7 +109,7 @@ def test_a_wrong_file_in_the_user_s_folder_is_named_and_left_alone(shop, tmp_pat
 
 def test_a_cache_that_cannot_be_written_is_an_error_of_ours(shop, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
-    monkeypatch.setenv(weights.CACHE_VARIABLE, str(tmp_path / "file"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(WeightsError, match="cannot be kept"):
         load_weights(fetch=shop)
 

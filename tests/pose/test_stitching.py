@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dancematch.pose.stitching import LONGEST_GAP_SECONDS, join_fragments
-from dancematch.pose.tracker import Followed
+from dancematch.pose.blazepose.stitching import LONGEST_GAP_SECONDS, join_fragments
+from dancematch.pose.blazepose.tracker import Followed
 from pose_samples import Person
 
 FPS = 25

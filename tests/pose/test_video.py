@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dancematch.errors import VideoError
-from dancematch.pose.video import Limits, _Clock, frame_times, probe, read_frames
+from dancematch.pose.video import VideoLimits, _Clock, frame_times, probe, read_frames
 from pose_samples import EVEN, MILLISECOND, corner_names, quarters, write_clip, write_sound
 
 UNEVEN = (0, 33, 67, 200, 210, 500, 900, 1000, 2500)
@@ -154,9 +154,9 @@ def test_a_whole_clip_is_not_called_truncated(tmp_path):
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (Limits(max_pixels=1000), "64x48"),
-        (Limits(max_seconds=0.5), "above the limit of 0 s|above the limit of 1 s"),
-        (Limits(max_decode_seconds=0.0), "to decode"),
+        (VideoLimits(max_pixels=1000), "64x48"),
+        (VideoLimits(max_seconds=0.5), "above the limit of 0 s|above the limit of 1 s"),
+        (VideoLimits(max_decode_seconds=0.0), "to decode"),
     ],
 )
 def test_what_costs_too_much_is_refused(tmp_path, limits, words):
@@ -168,7 +168,7 @@ def test_what_costs_too_much_is_refused(tmp_path, limits, words):
 def test_a_clip_whose_header_says_it_is_too_long_is_not_even_started(tmp_path):
     clip = write_clip(tmp_path / "clip.mp4")
     with pytest.raises(VideoError, match="lasts 1 s"):
-        read_frames(clip, Limits(max_seconds=0.5))
+        read_frames(clip, VideoLimits(max_seconds=0.5))
 
 
 def _stamped(stamps: list[int | None]) -> list[SimpleNamespace]:

@@ -22,7 +22,7 @@ from dancematch.evaluation.suites.aist import (
 )
 from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
-from dancematch.formats.aist_names import AistName, parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import AistName, parse_name, sequences
 from dancematch.model.tokeniser import load_model
 from dancematch.search.stage1.histogram import word_counts
 from dancematch.training.kmeans import fit_kmeans

@@ -11,8 +11,8 @@ import pytest
 
 from cli_samples import run_main
 from dance_samples import write_dance
+from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pose.weights import CACHE_VARIABLE
 from databases import BINARIES, contents
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"

@@ -96,9 +96,9 @@ class _Looker:
 
 def _blazepose(limits: WorkLimits) -> "PoseEstimator":
     from dancematch.pose.blazepose import BlazePose
-    from dancematch.pose.video import Limits
+    from dancematch.pose.video import VideoLimits
 
-    return BlazePose(limits=Limits(limits.video_pixels, limits.video_seconds, limits.seconds))
+    return BlazePose(limits=VideoLimits(limits.video_pixels, limits.video_seconds, limits.seconds))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dancematch.cache_folder import cache_folder
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.limits import Limit, WorkLimits
-from dancematch.pose.weights import cache_dir
 
 SUFFIX = ".quarantine.jsonl"
 
@@ -40,7 +40,7 @@ def quarantine_path(catalogue: Catalogue) -> Path:
     """Where a catalogue's list is."""
     database = Path(catalogue.where)
     if "://" in catalogue.where:
-        return cache_dir() / "quarantine" / f"{catalogue.identity}{SUFFIX}"
+        return cache_folder() / "quarantine" / f"{catalogue.identity}{SUFFIX}"
     return database.with_name(database.name + SUFFIX)
 
 

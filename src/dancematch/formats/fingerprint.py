@@ -18,7 +18,6 @@ from dancematch.formats.archive import Archive
 from dancematch.formats.files import write_bytes
 from dancematch.types import Fingerprint
 
-LABEL = "DanceMatch words"
 FORMAT = "dancematch-fingerprint"
 VERSION = 1
 _HEADER = "fingerprint"  # not npz.py's `metadata`: whoever looks for motion must not find words
@@ -76,7 +75,7 @@ def read(path: str | Path) -> list[Fingerprint]:
     except FormatError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InputError):
-        raise FormatError(f"{path} is not a readable file of {LABEL}: it may be damaged") from None
+        raise FormatError(f"{path} is not a readable file of DanceMatch words: it may be damaged") from None
 
 
 def _fingerprint(archive: Archive, number: int, dancer: dict[str, Any]) -> Fingerprint:

@@ -18,8 +18,6 @@ from dancematch.formats.archive import Archive
 from dancematch.formats.files import agreed_rate, write_bytes
 from dancematch.types import Motion, Skeleton
 
-LABEL = "DanceMatch motion"
-EXPLANATION = "our own format: nothing is converted or guessed"
 FORMAT = "dancematch-motion"
 VERSION = 1
 
@@ -99,7 +97,7 @@ def _motion(archive: Archive, number: int, dancer: dict[str, Any], fps: float | 
     return Motion(joints, agreed_rate(rate, fps), skeleton, visibility, start)
 
 
-def is_own(archive: Archive) -> bool:
+def recognises(archive: Archive) -> bool:
     """Whether an archive is of this format, of whatever version."""
     return "metadata" in archive.names
 
@@ -112,7 +110,7 @@ def _metadata(path: Path, archive: Archive) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise FormatError(f"{path}: the metadata are damaged") from None
     if not ours:
-        raise FormatError(f"{path} is not a {LABEL} file")
+        raise FormatError(f"{path} is not a DanceMatch motion file")
     if version > VERSION:
         raise FormatError(
             f"{path} has format number {version}, this version reads up to {VERSION}: update dancematch"

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dancematch.cache_folder import cache_folder
 from dancematch.catalogue.database import State
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.extract import CACHE_SUFFIX
-from dancematch.pose.weights import cache_dir
 from dancematch.types import Codebook, Fingerprint
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class CachedEngine:
         if database.is_file():
             yield database.with_name(database.name + CACHE_SUFFIX)
         try:
-            yield cache_dir() / "engines" / self._store.identity
+            yield cache_folder() / "engines" / self._store.identity
         except (OSError, RuntimeError):
             return  # nobody has a home
 

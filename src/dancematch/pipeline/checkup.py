@@ -100,7 +100,7 @@ def _codecs() -> Iterator[Finding]:
 
 
 def _weights() -> Finding:
-    from dancematch.pose.weights import FILES, is_good
+    from dancematch.pose.blazepose.weights import FILES, is_good
 
     folder = _cache_folder()
     missing = [file.name for file in FILES if not (folder / file.name).is_file()]
@@ -125,9 +125,9 @@ def _models() -> Iterator[Finding]:
 
 
 def _cache_folder() -> Path:
-    from dancematch.pose.weights import cache_dir
+    from dancematch.cache_folder import cache_folder
 
-    return cache_dir()
+    return cache_folder()
 
 
 def _room(what: str, folder: Path, needed: int = LITTLE_ROOM) -> Finding:

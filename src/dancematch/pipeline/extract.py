@@ -22,15 +22,12 @@ from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import npz
 from dancematch.pose import PoseEstimator, default_estimator, estimate_dancers
+from dancematch.pose.video import VIDEO_SUFFIXES
 from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
 
 Progress = Callable[[float], None]  # told the share that is done, 0..1
 MakeEstimator = Callable[[], PoseEstimator]
 
-VIDEO_SUFFIXES = frozenset(
-    {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov"}
-    | {".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
-)
 _POLL_SECONDS = 0.2
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import MissingExtraError
-from dancematch.formats import comotion
+from dancematch.formats.motion_capture import comotion
 from dancematch.pose.track import Track
 from dancematch.pose.video import frame_times, probe
 from dancematch.types import Motion

@@ -27,6 +27,12 @@ log = logging.getLogger(__name__)
 
 Image = NDArray[np.uint8]
 
+VIDEO_SUFFIXES = frozenset(
+    {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov"}
+    | {".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
+)
+"""What counts as a video in a folder; a file that is named is decoded whatever it is called."""
+
 # Only self-contained files: a playlist that was uploaded must not make us open other files or addresses.
 _CONTAINERS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,gif,asf,ogg,ivf,h264,hevc,obu,mxf,"
@@ -37,7 +43,7 @@ _STALL_SECONDS = 30.0  # a read that takes longer than this hangs
 
 
 @dataclass(frozen=True)
-class Limits:
+class VideoLimits:
     """What a video may cost before it is refused."""
 
     max_pixels: int = 8192 * 4608  # of one frame
@@ -98,7 +104,7 @@ def frame_times(path: Path | str) -> NDArray[np.float64]:
 
 
 def read_frames(
-    path: Path | str, limits: Limits | None = None, *, longest_side: int | None = None
+    path: Path | str, limits: VideoLimits | None = None, *, longest_side: int | None = None
 ) -> "FrameReader":
     """Decode a video frame by frame, upright and with true times.
 
@@ -107,13 +113,13 @@ def read_frames(
     reader's `truncated` says so afterwards, and a warning is logged. One whose first frame cannot
     be decoded is a VideoError.
     """
-    return FrameReader(Path(path), limits or Limits(), longest_side)
+    return FrameReader(Path(path), limits or VideoLimits(), longest_side)
 
 
 class FrameReader(Iterator[Frame]):
     """The frames of one video in order; `truncated` is settled once they are all read."""
 
-    def __init__(self, path: Path, limits: Limits, longest_side: int | None = None) -> None:
+    def __init__(self, path: Path, limits: VideoLimits, longest_side: int | None = None) -> None:
         self.path = path
         self.truncated = False
         self._limits = limits

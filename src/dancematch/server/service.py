@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
+from dancematch.cache_folder import cache_folder
 from dancematch.catalogue.records import Dance
 from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
@@ -16,7 +17,6 @@ from dancematch.pipeline.answer import Searching, search_dancers
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import SERVICE_SUFFIX
 from dancematch.pipeline.query_variants import QueryClip, read_motions, readings_of, readings_of_words
-from dancematch.pose.weights import cache_dir
 from dancematch.report.compare import compare
 from dancematch.report.evidence import Clip, Kind, dancer_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
@@ -76,7 +76,7 @@ def folder_of(options: Options, catalogue: Catalogue) -> Path:
     if options.folder is not None:
         return options.folder
     if "://" in options.catalogue:
-        return cache_dir() / "service" / catalogue.identity
+        return cache_folder() / "service" / catalogue.identity
     database = Path(options.catalogue)
     return database.with_name(database.name + SERVICE_SUFFIX)
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from dancematch import formats, motion, pose
+from dancematch.cache_folder import cache_folder
 from dancematch.errors import NoDancerError
 from dancematch.evaluation.methods.recogniser import Recording
 from dancematch.evaluation.real.clip_index import IndexedClip
@@ -18,7 +19,6 @@ from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.formats import npz
 from dancematch.pipeline.extract import MakeEstimator, Outcome, Progress, content_hash, motions_of_many
 from dancematch.pose import default_estimator
-from dancematch.pose.weights import cache_dir
 from dancematch.types import Motion
 
 _HASH_LETTERS = 16
@@ -30,7 +30,7 @@ def default_folder() -> Path:
     """The folder in the user's cache for skeletons that this version of the pose estimation makes."""
     sources = [*sorted(Path(pose.__file__).parent.glob("*.py")), Path(motion.__file__)]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-    return cache_dir() / f"skeletons-{digest[:_HASH_LETTERS]}"
+    return cache_folder() / f"skeletons-{digest[:_HASH_LETTERS]}"
 
 
 def load_recordings(

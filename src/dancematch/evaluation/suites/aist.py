@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dancematch import formats
 from dancematch.errors import InputError
-from dancematch.formats.aist_names import AistName, parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import AistName, parse_name, sequences
 from dancematch.types import Motion
 
 GENRE_CLIPS = 20  # clips a genre and draw

@@ -17,7 +17,7 @@ from dancematch.errors import InputError
 from dancematch.evaluation.suites.aist import AistClip, Question, choreography, cross_dancer, dance_of, genre
 from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS, changed_excerpt, excerpt_span
 from dancematch.evaluation.suites.scale import cast
-from dancematch.formats.aist_names import AistName, parse_name
+from dancematch.formats.motion_capture.aist_names import AistName, parse_name
 from dancematch.types import Motion, Span
 
 SUITES = ("aist-genre", "aist-choreography", "aist-cross-dancer", "scale", "excerpt", "video")

@@ -13,7 +13,7 @@ import numpy as np
 
 from dancematch.evaluation.suites.aist import dance_of
 from dancematch.evaluation.suites.changed_excerpts import changed
-from dancematch.formats.aist_names import AistName
+from dancematch.formats.motion_capture.aist_names import AistName
 from dancematch.types import Motion
 
 DANCES = 100

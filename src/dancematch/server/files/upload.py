@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.table import read_columns
+from dancematch.formats import detect_suffix, registry
 from dancematch.server.problems import RefusedError
 
-_HEAD = 512  # bytes that tell what a file is
+_HEAD = 16  # bytes that tell what a video is
 _UNPACKED = 16  # times its size that a small archive may unpack to, to be read at once
-_OLD_TORCH = b"\x80\x02\x8a\x0al\xfc\x9cF"
 _VIDEOS = ((b"\x1aE\xdf\xa3", 0, ".webm"), (b"ftyp", 4, ".mp4"), (b"AVI ", 8, ".avi"), (b"GIF8", 0, ".gif"))
 _WORDS = "fingerprint.npy"  # the member that tells words from motion
 _OTHER = ".video"  # what only a decoder can tell
 VIDEO_SUFFIXES = (*(suffix for _, _, suffix in _VIDEOS), _OTHER)
-MOTION_SUFFIXES = (".npz", ".bvh", ".pkl", ".json", ".csv")  # and .pt, which needs a process of its own
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,8 @@ class Upload:
 
     def is_small(self, sync_bytes: int) -> bool:
         """Whether it can be read at once, here: it is no video, and not large, packed or unpacked."""
-        if self.suffix not in MOTION_SUFFIXES or self.size > sync_bytes:
+        readable = any(not format_.is_isolated for format_ in registry.formats_with(self.suffix))
+        if not readable or self.size > sync_bytes:
             return False
         return self.suffix != ".npz" or unpacked_size(self.path) <= _UNPACKED * sync_bytes
 
@@ -103,21 +102,10 @@ def _named(path: Path, digest: str, size: int) -> Upload:
 
 def suffix_of(path: Path) -> str:
     """The suffix that a file of such content has."""
+    if (suffix := detect_suffix(path)) is not None:
+        return suffix
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    if head.startswith(b"PK\x03\x04"):
-        return ".npz" if any(name.endswith(".npy") for name in _members(path)) else ".pt"
-    if head.startswith(_OLD_TORCH):
-        return ".pt"
-    if head.startswith(b"\x80"):
-        return ".pkl"
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"HIERARCHY"):
-        return ".bvh"
-    if text[:1] in (b"{", b"["):
-        return ".json"
-    if read_columns(path) is not None:
-        return ".csv"
     found = (suffix for mark, at, suffix in _VIDEOS if head[at : at + len(mark)] == mark)
     return next(found, _OTHER)
 

@@ -25,13 +25,13 @@ from dancematch.formats import npz
 from dancematch.pipeline.extract import end_with_parent, write_ignored
 from dancematch.pipeline.limits import WorkLimits, limit_self
 from dancematch.pose.selection import require_dancer, select_dancers
-from dancematch.pose.video import Limits
+from dancematch.pose.video import VideoLimits
 
 if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
     from dancematch.pose.track import Track
 
-MakeEstimator = Callable[[Limits], "PoseEstimator"]
+MakeEstimator = Callable[[VideoLimits], "PoseEstimator"]
 
 _TELL_EVERY_SECONDS = 0.2
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str], make_estimator: MakeEstimator | None = None) 
     return 0
 
 
-def _blazepose(limits: Limits) -> "PoseEstimator":
+def _blazepose(limits: VideoLimits) -> "PoseEstimator":
     from dancematch.pose.blazepose import BlazePose
 
     return BlazePose(limits=limits)
@@ -77,7 +77,7 @@ def _look(source: Path, target: Path, limits: WorkLimits, make_estimator: MakeEs
     if formats.is_motion_file(source):
         npz.write(target, formats.read(source), overwrite=True)
         return
-    allowed = Limits(limits.video_pixels, limits.video_seconds, limits.seconds)
+    allowed = VideoLimits(limits.video_pixels, limits.video_seconds, limits.seconds)
     tracks = make_estimator(allowed).tracks(source, on_frame=_Teller())
     found = require_dancer(select_dancers(tracks), "the video")
     npz.write(target, [track.motion() for track in found.dancers], overwrite=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError, NoDancerError
-from dancematch.formats.aist_names import AistName, parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import AistName, parse_name, sequences
 from dancematch.motion import canonicalise, to_body15
 from dancematch.types import FloatArray, Motion
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.motion import GAP_SECONDS
-from dancematch.pose.regions import Region
-from dancematch.pose.tracker import LINK_COST, Followed
+from dancematch.pose.blazepose.regions import Region
+from dancematch.pose.blazepose.tracker import LINK_COST, Followed
 
 LONGEST_GAP_SECONDS = 4.0  # after which even the same clothes at the same place prove little
 SHORTEST_GAP_SECONDS = 0.5  # that even the shortest fragments may be apart

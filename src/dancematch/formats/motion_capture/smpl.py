@@ -14,12 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.archive import Archive
 from dancematch.formats.files import agreed_rate, as_coordinates, as_rate
-from dancematch.formats.kinematics import Z_UP_TO_Y_UP, axis_angle_matrices, forward
+from dancematch.formats.motion_capture.kinematics import Z_UP_TO_Y_UP, axis_angle_matrices, forward
 from dancematch.skeletons import SMPL24
 from dancematch.types import Motion
 
-LABEL = "SMPL or AMASS poses"
-EXPLANATION = "joints by forward kinematics over a neutral body, so the dancer's own build is not kept"
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps")
 _WIDTHS = (66, 72, 156, 165)  # SMPL body only, SMPL, SMPL-H, SMPL-X; times three angles
 _BODY = 22
@@ -66,7 +64,7 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def is_poses(archive: Archive) -> bool:
+def recognises(archive: Archive) -> bool:
     """Whether an archive holds SMPL poses."""
     return {"poses", "trans"} <= archive.names
 
@@ -74,7 +72,7 @@ def is_poses(archive: Archive) -> bool:
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return the one dancer of an AMASS file; without a rate inside, `fps` or 30."""
     archive = Archive(path)
-    if not is_poses(archive):
+    if not recognises(archive):
         raise FormatError(f"{path} lacks the arrays 'poses' and 'trans' of an SMPL or AMASS file")
     places = joints_of(archive.array("poses"), archive.array("trans"))
     carried = next((name for name in _RATES if name in archive.names), None)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.pose.detector import Detection, Detector
-from dancematch.pose.landmarks import Landmarker, Pose
-from dancematch.pose.regions import Region, View
-from dancematch.pose.stitching import join_fragments
+from dancematch.pose.blazepose.detector import Detection, Detector
+from dancematch.pose.blazepose.landmarks import Landmarker, Pose
+from dancematch.pose.blazepose.regions import Region, SearchWindow
+from dancematch.pose.blazepose.stitching import join_fragments
+from dancematch.pose.blazepose.tracker import Followed, Tracker
+from dancematch.pose.blazepose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
 from dancematch.pose.track import Track
-from dancematch.pose.tracker import Followed, Tracker
-from dancematch.pose.video import Image, Limits, read_frames
-from dancematch.pose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
+from dancematch.pose.video import Image, VideoLimits, read_frames
 from dancematch.skeletons import BLAZEPOSE33
 
 _LONGEST_SIDE = 1280  # the network sees 256 pixels a person: more only costs time
@@ -34,7 +34,7 @@ class BlazePose:
         max_dancers: int = 6,
         threads: int = 1,
         detect_every: int = 10,
-        limits: Limits | None = None,
+        limits: VideoLimits | None = None,
     ) -> None:
         self._files = load_weights(weights_dir)
         self._max_dancers = max_dancers
@@ -79,7 +79,7 @@ class Networks:
         self._detector = Detector(files[DETECTOR], threads=threads)
         self._landmarker = Landmarker(files[LANDMARKS], threads=threads)
 
-    def detect(self, image: Image, view: View) -> list[Detection]:
+    def detect(self, image: Image, view: SearchWindow) -> list[Detection]:
         """Find people in a part of the frame."""
         return self._detector(image, view)
 

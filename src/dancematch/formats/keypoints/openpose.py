@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
-from dancematch.formats.planar import link, to_motions
+from dancematch.formats.keypoints.planar import link, to_motions
 from dancematch.skeletons import OPENPOSE25
 from dancematch.types import Motion
 
-LABEL = "OpenPose keypoints"
-EXPLANATION = (
-    "scaled so that the torso is 0.5 m; flat where the file is; 30 frames a second unless told otherwise"
-)
 _FRAME_FILE = re.compile(r"(.*?)_?(\d{1,18})_keypoints\.json")
 _COCO18 = """nose neck right_shoulder right_elbow right_wrist left_shoulder left_elbow left_wrist
     right_hip right_knee right_ankle left_hip left_knee left_ankle right_eye left_eye right_ear left_ear"""

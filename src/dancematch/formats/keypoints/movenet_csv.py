@@ -8,20 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.formats.planar import Track, are_fractions, infer_picture_shape, to_motions
-from dancematch.formats.table import Columns, read_table
+from dancematch.formats.keypoints.planar import KeypointTrack, are_fractions, infer_picture_shape, to_motions
+from dancematch.formats.keypoints.table import find_columns, read_table
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
 
-LABEL = "MoveNet keypoints as a table"
-EXPLANATION = (
-    "flat, scaled so that the torso is 0.5 m, the picture's shape inferred from the body; "
-    "30 frames a second unless the table or you say otherwise"
-)
 
-
-def recognises(columns: Columns | None) -> bool:
+def recognises(header: list[str]) -> bool:
     """Whether a table's columns are the joints that MoveNet finds."""
+    columns = find_columns(header)
     return columns is not None and columns.skeleton is COCO17
 
 
@@ -39,5 +34,5 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     if are_fractions(points):
         points[..., 0] *= infer_picture_shape(points, COCO17)
     seen = np.flatnonzero(np.isfinite(points[..., 0]).any(axis=1))
-    tracks = [Track({int(number): points[number] for number in seen})] if len(seen) else []
+    tracks = [KeypointTrack({int(number): points[number] for number in seen})] if len(seen) else []
     return to_motions(tracks, COCO17, table.clock)

@@ -16,16 +16,9 @@ from dancematch.errors import InputError
 from dancematch.formats.clock import choose_clock, to_seconds
 from dancematch.formats.files import as_coordinates, as_rate, read_json
 from dancematch.formats.joint_names import find_joints, has_upper_body, to_snake_case
-from dancematch.formats.landmarks import COUNT, Landmarks, allocate_points, to_motions
+from dancematch.formats.keypoints.landmarks import COUNT, Landmarks, allocate_points, to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
-
-LABEL = "MediaPipe landmarks"
-EXPLANATION = (
-    "world landmarks in metres around the hips; picture landmarks are scaled to a torso of 0.5 m, the "
-    "picture's shape inferred from the body where the file does not say it; 30 frames a second unless the "
-    "file or you say otherwise"
-)
 
 Array = NDArray[np.float64]
 

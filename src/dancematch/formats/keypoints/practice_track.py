@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import choose_clock, count_from_first_frame
 from dancematch.formats.files import read_json
-from dancematch.formats.landmarks import COUNT, Landmarks, allocate_points, to_motions
+from dancematch.formats.keypoints.landmarks import COUNT, Landmarks, allocate_points, to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
-
-LABEL = "practice track"
-EXPLANATION = (
-    "the learner's landmarks in metres around the hips, by the time of day; not the followed video's"
-)
 
 Array = NDArray[np.float64]
 

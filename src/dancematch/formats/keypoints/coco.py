@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
-from dancematch.formats.planar import Track, link, to_motions
+from dancematch.formats.keypoints.planar import KeypointTrack, link, to_motions
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
 
-LABEL = "COCO keypoints"
-EXPLANATION = "flat, scaled so that the torso is 0.5 m; 30 frames a second unless told otherwise"
 _PERSON = ("track_id", "idx")
 
 
@@ -96,14 +94,14 @@ def _evenly(numbers: dict[int | str, int]) -> dict[int | str, int]:
     return frames
 
 
-def _tracks(placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: float) -> list[Track]:
+def _tracks(placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: float) -> list[KeypointTrack]:
     label = next((name for name in _PERSON if all(name in person for _, person, _ in placed)), None)
     if label is None:
         frames: list[list[NDArray[np.float64]]] = [[] for _ in range(max(p[0] for p in placed) + 1)]
         for number, _, points in placed:
             frames[number].append(points)
         return link(frames, COCO17, fps)
-    tracks: dict[str, Track] = defaultdict(Track)
+    tracks: dict[str, KeypointTrack] = defaultdict(KeypointTrack)
     for number, person, points in placed:
         if np.isfinite(points[:, 0]).any():
             tracks[str(person[label])].frames[number] = points

@@ -8,20 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.formats.landmarks import Landmarks, to_motions
-from dancematch.formats.table import Columns, read_table
+from dancematch.formats.keypoints.landmarks import Landmarks, to_motions
+from dancematch.formats.keypoints.table import find_columns, read_table
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
 
-LABEL = "MediaPipe landmarks as a table"
-EXPLANATION = (
-    "world landmarks in metres around the hips; picture landmarks are scaled to a torso of 0.5 m, the "
-    "picture's shape inferred from the body; 30 frames a second unless the table or you say otherwise"
-)
 
-
-def recognises(columns: Columns | None) -> bool:
+def recognises(header: list[str]) -> bool:
     """Whether a table's columns are MediaPipe's landmarks."""
+    columns = find_columns(header)
     return columns is not None and columns.skeleton is BLAZEPOSE33
 
 

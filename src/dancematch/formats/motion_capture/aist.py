@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.files import as_coordinates, read_bytes
+from dancematch.formats.motion_capture.smpl import joints_of
 from dancematch.formats.pickles import read_arrays
-from dancematch.formats.smpl import joints_of
 from dancematch.skeletons import COCO17, SMPL24
 from dancematch.types import Motion
 
-LABEL = "AIST++ keypoints"
-EXPLANATION = "centimetres, 60 frames a second unless told otherwise"
 FPS = 60.0
 _METRES = 0.01
 _KEYPOINTS = ("keypoints3d_optim", "keypoints3d")  # the optimised ones are the smoother

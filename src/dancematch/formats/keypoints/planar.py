@@ -29,7 +29,7 @@ _WITHIN_PICTURE = 2.0  # fractions of the picture are below, pixels above; a joi
 
 
 @dataclass
-class Track:
+class KeypointTrack:
     """One person's keypoints by frame number: [joints, 4] of x, y, z and confidence, unseen = NaN, 0."""
 
     frames: dict[int, Array] = field(default_factory=dict)
@@ -40,14 +40,14 @@ class Track:
         return max(self.frames)
 
 
-def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[Track]:
+def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[KeypointTrack]:
     """Say who is who: each person continues the nearest track of the frames just before.
 
     Greedy on the distance of centres in torsos, the closest pair first. `frames` holds,
     for each frame, the people in it.
     """
-    tracks: list[Track] = []
-    live: list[Track] = []
+    tracks: list[KeypointTrack] = []
+    live: list[KeypointTrack] = []
     require_plausible_people(max(map(len, frames), default=0))
     for number, people in enumerate(frames):
         live = [track for track in live if number - track.last <= max(1, _GAP_SECONDS * fps)]
@@ -55,13 +55,15 @@ def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> l
         for place, track in _pairs(seen, live, skeleton):
             track.frames[number] = seen[place]
             seen[place] = np.empty(0)
-        fresh = [Track({number: person}) for person in seen if person.size]
+        fresh = [KeypointTrack({number: person}) for person in seen if person.size]
         tracks += fresh
         live += fresh
     return tracks
 
 
-def _pairs(people: list[Array], live: list[Track], skeleton: Skeleton) -> list[tuple[int, Track]]:
+def _pairs(
+    people: list[Array], live: list[KeypointTrack], skeleton: Skeleton
+) -> list[tuple[int, KeypointTrack]]:
     """Who continues which track, each once."""
     if not people or not live:
         return []
@@ -96,7 +98,7 @@ def _places(skeleton: Skeleton, *parts: str) -> list[int]:
     return [skeleton.index(f"{side}_{part}") for part in parts for side in ("left", "right")]
 
 
-def to_motions(tracks: Sequence[Track], skeleton: Skeleton, clock: Clock) -> list[Motion]:
+def to_motions(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock) -> list[Motion]:
     """Each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
         raise InputError("nobody is seen in any frame")
@@ -107,7 +109,7 @@ def to_motions(tracks: Sequence[Track], skeleton: Skeleton, clock: Clock) -> lis
     return motions
 
 
-def _to_motion(track: Track, skeleton: Skeleton, clock: Clock) -> Motion | None:
+def _to_motion(track: KeypointTrack, skeleton: Skeleton, clock: Clock) -> Motion | None:
     """Return the track in metres, or None where it has no measure."""
     first, last = min(track.frames), track.last
     require_plausible_frames(last - first + 1, len(track.frames))

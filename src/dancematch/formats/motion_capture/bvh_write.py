@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
-from dancematch.formats.kinematics import turn, zyx_angles
+from dancematch.formats.motion_capture.kinematics import turn, zyx_angles
 from dancematch.types import Motion, Skeleton
 
 Array = NDArray[np.float64]

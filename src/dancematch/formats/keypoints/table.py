@@ -43,7 +43,7 @@ Cell = tuple[int, int | None]  # joint, and which of its numbers; None: all of t
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """What the columns of a table hold."""
 
     skeleton: Skeleton
@@ -52,17 +52,17 @@ class Columns:
     time: int | None
 
 
-def read_columns(path: Path) -> Columns | None:
-    """Return the columns of a table by its header alone, or None where they are not a dancer's."""
+def read_header(path: Path) -> list[str]:
+    """Return the names of a table's columns; none where the file is no table."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        return find_columns(next(_rows(head.decode("utf-8-sig", errors="replace")), []))
+        return next(_rows(head.decode("utf-8-sig", errors="replace")), [])
     except (OSError, ValueError, csv.Error):
-        return None
+        return []
 
 
-def find_columns(header: list[str]) -> Columns | None:
+def find_columns(header: list[str]) -> TableColumns | None:
     """Return which columns are keypoints, of which layout, or None where they are not a dancer's."""
     if len(header) > _MAX_COLUMNS:
         return None
@@ -82,7 +82,7 @@ def find_columns(header: list[str]) -> Columns | None:
     if len(set(cells.values())) < len(cells):  # a joint twice: one cannot know which is meant
         return None
     frame, time = (next((keys.index(n) for n in names if n in keys), None) for names in (_FRAMES, _TIMES))
-    return Columns(skeleton, cells, frame, time)
+    return TableColumns(skeleton, cells, frame, time)
 
 
 def _parse_name(key: str) -> tuple[str, int | None] | None:
@@ -144,7 +144,7 @@ def read_table(path: Path, fps: float | None) -> Table:
     )
 
 
-def _points(header: list[str], rows: list[list[str]], columns: Columns) -> tuple[Array, int | None]:
+def _points(header: list[str], rows: list[list[str]], columns: TableColumns) -> tuple[Array, int | None]:
     points = np.full((len(rows), len(columns.skeleton.joints), 4), np.nan)
     widths: set[int] = set()
     for column, (joint, axis) in columns.cells.items():

@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError, MissingExtraError
 from dancematch.formats.files import MAX_BYTES, read_bytes, require_plausible_frames
-from dancematch.formats.kinematics import Y_DOWN_TO_UP
-from dancematch.formats.smpl import joints_of
+from dancematch.formats.motion_capture.kinematics import Y_DOWN_TO_UP
+from dancematch.formats.motion_capture.smpl import joints_of
 from dancematch.skeletons import SMPL24
 from dancematch.types import Motion
-
-LABEL = "CoMotion tracks"
-EXPLANATION = "joints by forward kinematics over a neutral body; 30 frames a second unless told otherwise"
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:

@@ -55,7 +55,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class View:
+class SearchWindow:
     """A rectangle of the frame to search for people, in pixels."""
 
     left: int
@@ -64,7 +64,7 @@ class View:
     height: int
 
     @classmethod
-    def about(cls, region: Region, width: int, height: int) -> "View":
+    def about(cls, region: Region, width: int, height: int) -> "SearchWindow":
         """Make a square a quarter larger than a region, moved and cut to lie within a frame of this size."""
         wide, high = (min(int(1.25 * region.size) + 32, length) for length in (width, height))
         left = int(np.clip(region.x - wide / 2, 0, width - wide))
@@ -72,7 +72,7 @@ class View:
         return cls(left, top, wide, high)
 
 
-def tiles(width: int, height: int, *, fine: bool) -> list[View]:
+def tiles(width: int, height: int, *, fine: bool) -> list[SearchWindow]:
     """Cover a frame with overlapping squares: of its shorter side, or smaller ones.
 
     The detector shrinks what it sees to 224 pixels and misses people much smaller than that:
@@ -82,7 +82,9 @@ def tiles(width: int, height: int, *, fine: bool) -> list[View]:
     if not fine and max(width, height) <= 1.25 * short:
         return []  # one such square would be the frame over again
     side = int(0.6 * short) if fine else short
-    return [View(left, top, side, side) for top in _starts(height, side) for left in _starts(width, side)]
+    return [
+        SearchWindow(left, top, side, side) for top in _starts(height, side) for left in _starts(width, side)
+    ]
 
 
 def _starts(length: int, side: int) -> list[int]:

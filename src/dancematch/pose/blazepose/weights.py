@@ -6,7 +6,6 @@ installed. After the first use everything works offline.
 
 import hashlib
 import logging
-import os
 import subprocess
 import sys
 import tempfile
@@ -15,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from dancematch.cache_folder import cache_folder
 from dancematch.errors import WeightsError
 
 log = logging.getLogger(__name__)
 
-CACHE_VARIABLE = "DANCEMATCH_CACHE"  # names the cache folder, instead of the platform's own
 _WHEEL = "mediapipe==0.10.21"
 _PLATFORM = "manylinux_2_28_x86_64"  # the same two files are in the wheel of every platform
 _PATIENCE_SECONDS = 900
@@ -47,14 +46,6 @@ LANDMARKS = WeightsFile(
 FILES = (DETECTOR, LANDMARKS)
 
 
-def cache_dir() -> Path:
-    """Name the folder where weights are kept."""
-    import platformdirs
-
-    override = os.environ.get(CACHE_VARIABLE)
-    return Path(override) if override else platformdirs.user_cache_path("dancematch", appauthor=False)
-
-
 def load_weights(
     weights_dir: Path | None = None, *, fetch: Callable[[Path], Path] | None = None
 ) -> dict[WeightsFile, Path]:
@@ -66,7 +57,7 @@ def load_weights(
     """
     if weights_dir is not None:
         return {file: _given(Path(weights_dir) / file.name, file) for file in FILES}
-    folder = cache_dir()
+    folder = cache_folder()
     if not all(is_good(folder / file.name, file) for file in FILES):
         _fill(folder, fetch or pip_download)
     return {file: folder / file.name for file in FILES}

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import Clock
 from dancematch.formats.files import as_coordinates, require_plausible_people, require_readable_frames
-from dancematch.formats.planar import Track, are_fractions, infer_picture_shape
-from dancematch.formats.planar import to_motions as picture_to_motions
+from dancematch.formats.keypoints.planar import KeypointTrack, are_fractions, infer_picture_shape
+from dancematch.formats.keypoints.planar import to_motions as picture_to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
 
@@ -109,7 +109,9 @@ def _picture_motions(landmarks: Landmarks, seen: NDArray[np.bool_], clock: Clock
     tracks = []
     for person in np.flatnonzero(seen.any(axis=0)):
         points = _restore_proportions(landmarks.points[:, person], landmarks.size)
-        tracks.append(Track({int(number): points[number] for number in np.flatnonzero(seen[:, person])}))
+        tracks.append(
+            KeypointTrack({int(number): points[number] for number in np.flatnonzero(seen[:, person])})
+        )
     return picture_to_motions(tracks, BLAZEPOSE33, clock)
 
 

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.pose.detector import Detection
-from dancematch.pose.landmarks import Pose
-from dancematch.pose.regions import Points, Region, View, tiles
+from dancematch.pose.blazepose.detector import Detection
+from dancematch.pose.blazepose.landmarks import Pose
+from dancematch.pose.blazepose.regions import Points, Region, SearchWindow, tiles
 from dancematch.pose.video import Image
 
 _MIN_SCORE = 0.5  # of a pose that is believed
@@ -33,7 +33,7 @@ _MEMORY = 0.9  # share of the old in the running means of colour and velocity
 class Sight(Protocol):
     """The two networks, as the tracker needs them."""
 
-    def detect(self, image: Image, view: View) -> list[Detection]:
+    def detect(self, image: Image, view: SearchWindow) -> list[Detection]:
         """Find people in a part of the frame."""
 
     def pose(self, image: Image, region: Region) -> Pose:
@@ -115,7 +115,7 @@ class Tracker:
     def _look_everywhere(self, seconds: float, image: Image) -> None:
         """Search the first frame; closely only if nobody fills it, for that costs a dozen looks."""
         height, width = image.shape[:2]
-        coarse = [View(0, 0, width, height), *tiles(width, height, fine=False)]
+        coarse = [SearchWindow(0, 0, width, height), *tiles(width, height, fine=False)]
         found = self._detections(image, coarse)
         if not any(detection.region.size > _FILLS * min(width, height) for detection in found):
             found += self._detections(image, tiles(width, height, fine=True))
@@ -140,7 +140,7 @@ class Tracker:
         """Search the neighbourhood of somebody who was there a frame ago."""
         expected = person.expected(seconds)
         height, width = image.shape[:2]
-        found = self._sight.detect(image, View.about(expected, width, height))
+        found = self._sight.detect(image, SearchWindow.about(expected, width, height))
         if not found:
             return None
         nearest = min(found, key=lambda detection: expected.distance(detection.region))
@@ -148,7 +148,7 @@ class Tracker:
         fits = pose.score >= _MIN_SCORE and person.strangeness(pose, seconds) < LINK_COST
         return pose if fits else None
 
-    def _due_views(self, seconds: float, image: Image) -> list[View]:
+    def _due_views(self, seconds: float, image: Image) -> list[SearchWindow]:
         """Choose the parts of this frame to search: usually none.
 
         The more people are followed already, the less looking costs beside it.
@@ -157,18 +157,18 @@ class Tracker:
             return [self._next_view(image) for _ in range(1 + max(1, len(self._active)))]
         if self._frame % _SEARCH_EVERY == 0:
             height, width = image.shape[:2]
-            return [View.about(person.expected(seconds), width, height) for person in self._lost]
+            return [SearchWindow.about(person.expected(seconds), width, height) for person in self._lost]
         return []
 
-    def _next_view(self, image: Image) -> View:
+    def _next_view(self, image: Image) -> SearchWindow:
         """Take turns: the whole frame, each coarse tile, one fine tile, and again with the next fine one."""
         height, width = image.shape[:2]
         coarse, fine = (tiles(width, height, fine=size) for size in (False, True))
         lap, place = divmod(self._turn, 2 + len(coarse))
         self._turn += 1
-        return [View(0, 0, width, height), *coarse, fine[lap % len(fine)]][place]
+        return [SearchWindow(0, 0, width, height), *coarse, fine[lap % len(fine)]][place]
 
-    def _detections(self, image: Image, views: list[View]) -> list[Detection]:
+    def _detections(self, image: Image, views: list[SearchWindow]) -> list[Detection]:
         """List the people in these views whom nobody follows yet, largest first."""
         fresh: list[Detection] = []
         known = [person.pose.region for person in self._active]

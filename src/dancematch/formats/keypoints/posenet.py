@@ -15,15 +15,9 @@ from dancematch.errors import InputError
 from dancematch.formats.clock import choose_clock, count_from_first_frame
 from dancematch.formats.files import read_json
 from dancematch.formats.joint_names import to_snake_case
-from dancematch.formats.planar import link, to_motions
+from dancematch.formats.keypoints.planar import link, to_motions
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
-
-LABEL = "PoseNet keypoints"
-EXPLANATION = (
-    "flat, scaled so that the torso is 0.5 m; by the file's time stamps, otherwise "
-    "30 frames a second unless told otherwise"
-)
 
 Array = NDArray[np.float64]
 

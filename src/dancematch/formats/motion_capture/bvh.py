@@ -18,14 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.bvh_names import known_layout, named_skeleton
 from dancematch.formats.files import agreed_rate, as_coordinates, as_rate, read_bytes
 from dancematch.formats.joint_names import has_upper_body
-from dancematch.formats.kinematics import Z_UP_TO_Y_UP, euler_matrices, forward
+from dancematch.formats.motion_capture.bvh_names import known_layout, named_skeleton
+from dancematch.formats.motion_capture.kinematics import Z_UP_TO_Y_UP, euler_matrices, forward
 from dancematch.types import Motion, Skeleton
-
-LABEL = "BVH motion capture"
-EXPLANATION = "the unit is inferred from the body's height; a calibration pose in front is dropped"
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.pose.interpreter import Network
-from dancematch.pose.regions import Region, View
+from dancematch.pose.blazepose.interpreter import Network
+from dancematch.pose.blazepose.regions import Region, SearchWindow
 from dancematch.pose.video import Image
 
 SIDE = 224
@@ -33,7 +33,7 @@ class Detector:
     def __init__(self, weights: Path, *, threads: int = 1) -> None:
         self._network = Network(weights, threads=threads)
 
-    def __call__(self, image: Image, view: View) -> list[Detection]:
+    def __call__(self, image: Image, view: SearchWindow) -> list[Detection]:
         """Find the people in one view of the frame, best first, in the frame's pixels."""
         scale = max(view.width, view.height)
         boxes, scores = self._network(_letterbox(image, view))
@@ -46,7 +46,7 @@ class Detector:
         return found
 
 
-def _letterbox(image: Image, view: View) -> Floats:
+def _letterbox(image: Image, view: SearchWindow) -> Floats:
     """Shrink a view into the middle of a black square, in the range -1..1."""
     import cv2
 

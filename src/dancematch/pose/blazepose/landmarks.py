@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.pose.interpreter import Network
-from dancematch.pose.regions import Points, Region
+from dancematch.pose.blazepose.interpreter import Network
+from dancematch.pose.blazepose.regions import Points, Region
 from dancematch.pose.video import Image
 
 SIDE = 256

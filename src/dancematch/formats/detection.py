@@ -1,0 +1,113 @@
+"""Which format a file is of: by its suffix and, where several formats share that, by its content."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from dancematch.errors import FormatError
+from dancematch.formats import registry
+from dancematch.formats.registry import Format
+
+_HEAD_BYTES = 512  # more than any signature and the blanks before it
+
+
+def find_format(path: Path) -> Format:
+    """Return the one format that a file, or a folder of frames, is of."""
+    if path.is_dir():
+        return next(format_ for format_ in registry.FORMATS if format_.is_folder)
+    candidates = list(registry.formats_with(path.suffix))
+    if not candidates:
+        raise FormatError(f"{path} is not a motion file: {', '.join(registry.list_suffixes())} are read")
+    if len(candidates) == 1:
+        return candidates[0]
+    content, kind = _read_content(path)
+    fitting = [format_ for format_ in candidates if format_.recognises(content)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = " and of ".join(format_.name for format_ in fitting)
+        raise FormatError(f"{path} is {kind} that has the shape of {names}: leave only one of them in it")
+    names = ", ".join(format_.name for format_ in candidates)
+    raise FormatError(f"{path} is {kind}, but of none of these: {names}")
+
+
+def _read_content(path: Path) -> tuple[Any, str]:
+    """Return what `recognises` is asked about, and what to call it in a message."""
+    from dancematch.formats.archive import Archive
+    from dancematch.formats.files import read_bytes, read_json
+    from dancematch.formats.fingerprint import is_words
+    from dancematch.formats.keypoints.table import read_header
+
+    match path.suffix.lower():
+        case ".json":
+            return read_json(path), "JSON"
+        case ".csv":
+            read_bytes(path)  # a missing or empty file, or a folder, has its own message
+            return read_header(path), "a CSV table"
+        case ".npz":
+            archive = Archive(path)
+            if is_words(archive):
+                raise FormatError(
+                    f"{path} holds motion words, not motion; 'dancematch decode' makes motion of them"
+                )
+            return archive, f"an .npz archive of {', '.join(sorted(archive.names)[:5])}"
+        case suffix:
+            return read_bytes(path), f"a {suffix} file"
+
+
+def is_motion_file(path: str | Path) -> bool:
+    """Whether `path` looks like a motion file by its name, or a folder like one of frames."""
+    path = Path(path)
+    if path.is_dir():
+        from dancematch.formats.keypoints.openpose import is_folder
+
+        return is_folder(path)
+    return any(registry.formats_with(path.suffix))
+
+
+def holds_motion(path: str | Path) -> bool:
+    """Whether `path`, found in a folder, is to be read: a table (.csv) only if its columns are joints.
+
+    Labels and indexes lie beside recordings as tables too. A table that is named is read, or refused
+    with the reason.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".csv" or path.is_dir():
+        return is_motion_file(path)
+    return _is_motion_table(path)
+
+
+def _is_motion_table(path: Path) -> bool:
+    from dancematch.formats.keypoints.table import read_header
+
+    header = read_header(path)
+    return any(format_.recognises(header) for format_ in registry.formats_with(".csv"))
+
+
+def detect_suffix(path: Path) -> str | None:
+    """Return the suffix that a motion file of this content has; None for anything else, such as a video.
+
+    For uploads, whose names say nothing. The content itself is checked only on reading.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    found = [
+        (len(signature), format_.suffix)
+        for format_ in registry.FORMATS
+        for signature in format_.signatures
+        if head.startswith(signature) or text.startswith(signature)
+    ]
+    if {".npz", ".pt"} <= {suffix for _, suffix in found}:  # both are ZIP archives
+        return ".npz" if _holds_arrays(path) else ".pt"
+    if found:
+        return max(found)[1]  # a pickle of torch begins as every pickle does, and goes on
+    return ".csv" if _is_motion_table(path) else None
+
+
+def _holds_arrays(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        raise FormatError("the upload is an archive that is damaged or cut short") from None

@@ -1,0 +1,1 @@
+"""Formats of joints in space: AIST++, SMPL and AMASS, CoMotion, BVH."""
