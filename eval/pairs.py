@@ -26,7 +26,7 @@ from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.dedup import find_duplicates
 from dancematch.pipeline.query_variants import readings_of, readings_of_words
-from dancematch.report.compare import SAME, Comparison, compare
+from dancematch.report.compare import MATCHED_SHARE, Comparison, compare
 from dancematch.search.engine import Engine
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.types import Motion
@@ -89,7 +89,7 @@ def report(kind: str, pairs: Pairs) -> None:
         print(json.dumps({
             "check": "compare", "kind": kind, "same": same, "pairs": len(compared),
             "called_same": round(float(np.mean([one.same for one in compared])), 3),
-            "by_matched_alone": round(float((np.array(measured["matched"]) >= SAME).mean()), 3),
+            "by_matched_alone": round(float((np.array(measured["matched"]) >= MATCHED_SHARE).mean()), 3),
             **{verdict: round(verdicts.count(verdict) / len(compared), 3)
                for verdict in ("match", "possible match")},
             **{f"{name}_{share}": round(float(np.quantile(values, share / 100)), 3)

@@ -47,7 +47,7 @@ HOMES = {
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),
-    "matplotlib": ("report/pictures.py", "training/run/curves.py"),
+    "matplotlib": ("report/plots.py", "training/run/curves.py"),
     "fastapi": ("server/",),
     "pydantic": ("server/",),
     "starlette": ("server/",),

@@ -13,8 +13,8 @@ from dancematch import formats
 from dancematch.errors import NoDancerError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.query_variants import readings_of
-from dancematch.report.compare import BONES, WORST, Comparison, compare, directions
-from dancematch.report.compare_page import facts, write_page
+from dancematch.report.compare import BONES, WORST_MOMENTS, Comparison, bone_directions, compare
+from dancematch.report.compare_page import summarise, write_page
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -90,7 +90,7 @@ def test_a_difference_is_the_angle_between_the_bones():
 
     expected = np.degrees(np.arccos(cosine))
     assert found.degrees[moment, list(BONES).index("left upper arm")] == pytest.approx(expected, abs=0.1)
-    assert np.allclose(1, np.linalg.norm(directions(found.query_joints), axis=2), atol=1e-5)
+    assert np.allclose(1, np.linalg.norm(bone_directions(found.query_joints), axis=2), atol=1e-5)
 
 
 def test_a_mirrored_performance_is_seen_as_such():
@@ -151,7 +151,7 @@ def test_another_dance_is_far_off_and_no_match():
     assert ("match", "no match") == (near.verdict, far.verdict)
     assert near.matched > 0.9
     assert np.nanmean(near.degrees) < np.nanmean(far.degrees)
-    assert len(far.worst) <= WORST
+    assert len(far.worst) <= WORST_MOMENTS
 
 
 def test_a_possible_match_needs_words_that_match_for_long():
@@ -166,7 +166,7 @@ def test_a_possible_match_needs_words_that_match_for_long():
     ]
 
     assert ["possible match", "no match", "no match", "match"] == verdicts
-    short = facts(replace(found, match=possible, matched=0.1))
+    short = summarise(replace(found, match=possible, matched=0.1))
     assert (
         "No match: the words match for 10 % of the time, less than the 50 % that a possible match needs."
         in short

@@ -21,8 +21,8 @@ from dancematch.pipeline.wording import ratio_words
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.report import evidence as report
-from dancematch.report.evidence import Evidence, command_for, evidence, look_at
-from dancematch.report.evidence_page import page_of, write_report
+from dancematch.report.evidence import Evidence, command_for, gather_evidence, read_query_file
+from dancematch.report.evidence_page import render_evidence, write_evidence
 from dancematch.report.evidence_text import cautions, evalue_text, headline
 from dancematch.search.confidence.verdict import (
     MAX_EVALUE,
@@ -75,8 +75,8 @@ def known(folder):
 
 
 def evidence_of(catalogue: Catalogue, clip: Path, dance_id: str | None = None) -> Evidence:
-    performances, what, footage = look_at(catalogue, clip)
-    return evidence(catalogue, performances, what, dance_id=dance_id, footage=footage)
+    performances, what, footage = read_query_file(catalogue, clip)
+    return gather_evidence(catalogue, performances, what, dance_id=dance_id, footage=footage)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_mirror_and_tempo_are_told(known, folder):
     assert ("dance5", True) == (found.match.dance_id, found.match.mirrored)
     assert found.match.tempo == pytest.approx(1.2, abs=0.05)
     assert re.search(r", mirrored, at 1\.\d\d times its tempo \(faster\)", headline(found))
-    assert "Yes: left and right are exchanged." in page_of(found)
+    assert "Yes: left and right are exchanged." in render_evidence(found)
 
 
 # ---- how strong it is
@@ -181,7 +181,7 @@ def marked(page: str, kind: str) -> float:
 def test_the_headline_and_the_picture_agree(found, log_ratio, dances):
     """A match lies right of the limit of a match, a possible one between the two, all others left of both."""
     told = with_ratio(found, log_ratio, dances)
-    page = page_of(told)
+    page = render_evidence(told)
     match, limit, possible = (marked(page, kind) for kind in ("match", "limit", "possible"))
     verdict = "match" if match >= limit else "possible match" if match > possible else "no match"
 
@@ -242,7 +242,7 @@ def test_synchrony_is_that_of_the_search(found):
     assert peak.seconds == pytest.approx(found.match.parts["synchrony_seconds"], abs=1e-2)
     assert peak.correlation == pytest.approx(float(pictures.correlations[at]), abs=0.02)
     assert 0.0 == pytest.approx(peak.lag, abs=0.3)
-    page = page_of(found)
+    page = render_evidence(found)
     assert f"with a correlation of {peak.correlation:.2f}" in page
     assert 'class="curve"' in page
 
@@ -259,7 +259,7 @@ def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_p
     reason = "the dance is known by its motion words alone, without skeletons."
     assert f"The verdict rests on motion words alone: {reason}" in cautions(found)
     assert " Judged by words alone: the known dance has no skeletons. " in headline(found)
-    page = page_of(found)
+    page = render_evidence(found)
     assert "Judged by words alone: the known dance has no skeletons." in page
     assert "This was not measured: the dance is known by its motion words alone" in page
     assert 'class="curve"' not in page
@@ -293,12 +293,12 @@ def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
     assert found.covered < 0.6
     assert np.allclose(found.match.reference.start - found.match.query.start, late, atol=0.6)
     assert any("as when a clip is cut together" in sentence for sentence in cautions(found))
-    assert "also alike, at another place" in page_of(found)
+    assert "also alike, at another place" in render_evidence(found)
 
 
 def test_the_page_tells_of_one_place_and_one_tempo(found):
     """Those of the match, whatever tempo a passage or the correlation alone would have."""
-    page, alignment = page_of(found), found.pictures.alignment
+    page, alignment = render_evidence(found), found.pictures.alignment
 
     assert found.passages
     for moment in found.moments:
@@ -310,7 +310,9 @@ def test_the_page_tells_of_one_place_and_one_tempo(found):
 def test_a_tempo_is_told_as_that_of_the_match_alone(known, folder):
     found = evidence_of(known, folder / "changed.npz")
 
-    assert {f"{found.match.tempo:.2f}"} == set(re.findall(r"(\d\.\d+) times its tempo", page_of(found)))
+    assert {f"{found.match.tempo:.2f}"} == set(
+        re.findall(r"(\d\.\d+) times its tempo", render_evidence(found))
+    )
 
 
 def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folder, monkeypatch):
@@ -324,7 +326,7 @@ def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folde
 
     monkeypatch.setattr(report, "_found", shifted)
     found = evidence_of(known, folder / "clip.npz")
-    page = page_of(found)
+    page = render_evidence(found)
 
     assert () == found.passages
     assert 0.0 == found.covered
@@ -352,7 +354,7 @@ def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):
 def test_the_only_dance_of_a_catalogue_is_not_called_rare(folder, tmp_path):
     run_main("add", tmp_path / "one.db", folder / "known" / "dance3.npz", "--jobs", 1)
     with open_catalogue(tmp_path / "one.db", create=False) as catalogue:
-        page = page_of(evidence_of(catalogue, folder / "clip.npz"))
+        page = render_evidence(evidence_of(catalogue, folder / "clip.npz"))
 
     assert 2 == page.count("There is no other dance in the catalogue to compare it with.")
     assert "of 0 " not in page
@@ -393,7 +395,7 @@ def test_a_passage_that_another_dance_holds_too_is_not_rare(found, folder, tmp_p
 
     assert ["medley"] == found.commonness.as_alike
     assert 1.0 == pytest.approx(found.commonness.others["medley"], abs=0.02)
-    assert f"1 of {KNOWN} other dances hold a passage at least as alike: medley." in page_of(found)
+    assert f"1 of {KNOWN} other dances hold a passage at least as alike: medley." in render_evidence(found)
     assert any("medley" in sentence for sentence in cautions(found))
 
 
@@ -435,7 +437,7 @@ def test_words_alone_can_be_reported_on(known, folder, tmp_path):
 
     assert ("told", "motion words", False) == (found.match.dance_id, found.clip.kind, found.has_skeletons)
     assert 2 == sum("drawn from" in sentence for sentence in cautions(found))
-    assert 12 == page_of(found).count('class="skeleton"')
+    assert 12 == render_evidence(found).count('class="skeleton"')
 
 
 @pytest.mark.parametrize(
@@ -506,7 +508,7 @@ def hostile(folder, tmp_path_factory) -> Path:
     with open_catalogue(home / "dances.db") as catalogue:
         catalogue.add(clip, dance_id=HOSTILE, label=HOSTILE, collection=HOSTILE)
         found = evidence_of(catalogue, write_dance(home / "<b onclick=1>.npz", 3, dancer=5), HOSTILE)
-    write_report(home / "report.html", replace(found, command=HOSTILE))
+    write_evidence(home / "report.html", replace(found, command=HOSTILE))
     return home / "report.html"
 
 
@@ -583,8 +585,8 @@ def film(tmp_path_factory) -> Path:
 
 
 def test_a_video_is_shown_with_the_skeleton_over_it(known, film):
-    performances, clip, footage = look_at(known, film, make_estimator=Onlooker)
-    found = evidence(known, performances, clip, footage=footage)
+    performances, clip, footage = read_query_file(known, film, make_estimator=Onlooker)
+    found = gather_evidence(known, performances, clip, footage=footage)
     pictures = found.pictures.stills
 
     assert ("dance3", "video") == (found.match.dance_id, clip.kind)
@@ -594,9 +596,9 @@ def test_a_video_is_shown_with_the_skeleton_over_it(known, film):
         assert np.isfinite(picture.joints).all()
         assert (picture.joints >= 0).all()
         assert (picture.joints <= [picture.still.width, picture.still.height]).all()
-    assert 6 == page_of(found).count("data:image/jpeg;base64,")
-    assert "the frames above" in page_of(found)
-    assert "the frames above" not in page_of(evidence(known, performances, clip))
+    assert 6 == render_evidence(found).count("data:image/jpeg;base64,")
+    assert "the frames above" in render_evidence(found)
+    assert "the frames above" not in render_evidence(gather_evidence(known, performances, clip))
 
 
 def test_a_still_is_the_part_of_the_frame_that_was_asked_for(film):

@@ -20,9 +20,9 @@ from dancematch.report.word_gallery import write_gallery
 from dancematch.report.word_gallery_data import (
     channel_joints,
     count_words,
-    figures_of,
+    decode_words,
+    list_words,
     neutral_pose,
-    words_of,
 )
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint
@@ -64,7 +64,7 @@ def test_words_of_another_model_are_not_counted():
 
 
 def test_the_most_common_words_come_first():
-    words = words_of(small_model(), [spoken([5, 5, 2, 7, 7, 7])])
+    words = list_words(small_model(), [spoken([5, 5, 2, 7, 7, 7])])
     first = [word for word in words if word.channel == "torso"]
 
     assert [7, 5, 2, 0, 1, 3] == [word.word for word in first[:6]]
@@ -76,7 +76,7 @@ def test_the_most_common_words_come_first():
 
 def test_the_nearest_words_are_those_that_the_codebook_finds_alike():
     book = small_model().codebook
-    for word in words_of(small_model(), [], nearest=3):
+    for word in list_words(small_model(), [], nearest=3):
         row = book.similarity[CHANNELS.index(word.channel), word.word]
         told = [near.similarity for near in word.nearest]
 
@@ -103,7 +103,7 @@ def test_a_figure_shows_what_its_word_means():
     Channels with which it shares joints do not pull it elsewhere. Bones have their canonical
     lengths, so a mean of many poses is met within centimetres only.
     """
-    figures = list(figures_of(small_model(), [small_model().fingerprint(dance(1))]))
+    figures = list(decode_words(small_model(), [small_model().fingerprint(dance(1))]))
     errors = []
     for figure in figures:
         mean, change = np.split(small_model().parts[figure.channel].features[figure.word], 2)
@@ -125,7 +125,7 @@ def test_a_figure_knows_nothing_of_the_others(make):
     joints = list(channel_joints(model).values())
     shared = [bool(set(other) & set(joints[0])) for other in joints[1:]]
     seen = np.tile(np.array([True, *np.logical_not(shared)], dtype=np.float32), (times, 1))
-    figures = list(islice(figures_of(model, []), model.vocabulary))  # of the first channel
+    figures = list(islice(decode_words(model, []), model.vocabulary))  # of the first channel
 
     for figure in figures[:: len(figures) // 8]:
         words = np.zeros((times, len(joints)), dtype=np.uint16)
@@ -181,7 +181,7 @@ def gallery(tmp_path_factory) -> Path:
 
 def test_the_gallery_has_every_word_in_the_order_of_use(gallery):
     content = Page(gallery.read_text(encoding="utf-8")).content
-    expected = words_of(floor(), floor_background())
+    expected = list_words(floor(), floor_background())
     told = [
         (channel["name"], word[0], word[1], word[2])
         for channel in content["channels"]
@@ -236,7 +236,7 @@ def run(line: str) -> str:
 
 def test_the_command_prints_the_most_common_words():
     heading, *rows = run("words --model floor --channel torso --channel legs --limit 2").splitlines()
-    common = next(word for word in words_of(floor(), floor_background()) if word.channel == "torso")
+    common = next(word for word in list_words(floor(), floor_background()) if word.channel == "torso")
 
     assert ["channel", "word", "times", "share"] == heading.split()[:4]
     assert ["torso", "torso", "legs", "legs"] == [row.split()[0] for row in rows]
@@ -252,7 +252,7 @@ def test_the_command_counts_in_a_catalogue(tmp_path, monkeypatch):
         json.loads(line)
         for line in run("words --model own --catalogue dances.db --json --limit 16").splitlines()
     ]
-    expected = words_of(small_model(), [small_model().fingerprint(dance(2))])
+    expected = list_words(small_model(), [small_model().fingerprint(dance(2))])
 
     assert [(w.channel, w.word, w.count) for w in expected] == [
         (found["channel"], found["word"], found["count"]) for found in objects

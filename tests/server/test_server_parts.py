@@ -21,7 +21,7 @@ from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.extract import clips_in
 from dancematch.pipeline.query_variants import readings_of
-from dancematch.report.evidence import Clip
+from dancematch.report.evidence import QueryFile
 from dancematch.server.access.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
 from dancematch.server.files.upload import suffix_of
 from dancematch.server.metrics import BOUNDS, Metrics
@@ -173,7 +173,7 @@ def test_metrics_add_up():
 
 def kept(seed: int = 0) -> KeptSearch:
     return KeptSearch(
-        {}, readings_of([dance(seed)], shipped(), "it"), Answer(()), Clip("it", "", "motion file")
+        {}, readings_of([dance(seed)], shipped(), "it"), Answer(()), QueryFile("it", "", "motion file")
     )
 
 

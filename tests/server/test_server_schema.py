@@ -105,8 +105,8 @@ def query(server, tmp_path_factory):
         (schemas_searches.SharedWord, explain.SharedWord),
         (schemas_searches.Period, periodicity.Period),
         (schemas_searches.Bone, compare.BoneDifference),
-        (schemas_searches.Moment, compare.Moment),
-        (schemas.Neighbour, vocabulary.Neighbour),
+        (schemas_searches.Moment, compare.MomentDifference),
+        (schemas.Neighbour, vocabulary.SimilarWord),
     ],
 )
 def test_names_on_the_wire_are_the_nouns_own(wire, noun):

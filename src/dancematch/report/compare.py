@@ -39,8 +39,8 @@ BONES: dict[str, tuple[str, str]] = {
         for side in ("left", "right")
     },
 }
-WORST = 5  # moments
-SAME = 0.5  # of the time in matching passages, that a possible match needs
+WORST_MOMENTS = 5  # moments
+MATCHED_SHARE = 0.5  # of the time in matching passages, that a possible match needs
 VISIBLE = 0.4  # a joint below this is a guess of the pose estimator
 LATEST_SECONDS = 0.4  # beyond the place that the words give: farther apart, it is another movement
 MOMENT_SECONDS = 0.5  # what a moment lasts
@@ -69,7 +69,7 @@ class BoneDifference:
 
 
 @dataclass(frozen=True)
-class Moment:
+class MomentDifference:
     """A moment at which the two differ much."""
 
     query: float  # seconds of the clip
@@ -102,7 +102,7 @@ class Comparison:
         do not make one: clips in which hardly anything moves match all the time.
         """
         verdict = self.match.verdict
-        return "no match" if verdict == "possible match" and self.matched < SAME else verdict
+        return "no match" if verdict == "possible match" and self.matched < MATCHED_SHARE else verdict
 
     @property
     def same(self) -> bool:
@@ -122,7 +122,7 @@ class Comparison:
         return tuple(sorted((self._bone(bone, everywhere) for bone in shown), key=lambda one: -one.mean))
 
     @cached_property
-    def worst(self) -> tuple[Moment, ...]:
+    def worst(self) -> tuple[MomentDifference, ...]:
         """The moments at which the two differ most, and more than on average, in order of time."""
         if not np.isfinite(self.mean).any():
             return ()
@@ -135,15 +135,15 @@ class Comparison:
         usual, found = float(_mean(self.mean, axis=0)), list[int]()
         for place in np.argsort(-np.nan_to_num(smooth, nan=-1.0), kind="stable").tolist():
             enough = smooth[place] > max(usual, NO_DIFFERENCE)
-            if enough and len(found) < WORST and all(abs(place - one) >= apart for one in found):
+            if enough and len(found) < WORST_MOMENTS and all(abs(place - one) >= apart for one in found):
                 found.append(place)
         return tuple(self._moment(place, around[place], float(smooth[place])) for place in sorted(found))
 
-    def _moment(self, place: int, near: IntArray, degrees: float) -> Moment:
+    def _moment(self, place: int, near: IntArray, degrees: float) -> MomentDifference:
         shown = np.flatnonzero(np.isfinite(self.degrees[near]).any(axis=0)).tolist()
         bones = sorted((self._bone(bone, near) for bone in shown), key=lambda one: -one.mean)
         late = float(np.median(self.late[near]))
-        return Moment(
+        return MomentDifference(
             float(self.query[place]), float(self.reference[place]), degrees, late, tuple(bones[:_NAMED])
         )
 
@@ -152,7 +152,8 @@ class Comparison:
         seen = moments[np.isfinite(values)]
         values = self.degrees[seen, bone]
         apart = (
-            directions(self.query_joints[seen])[:, bone] - directions(self.reference_joints[seen])[:, bone]
+            bone_directions(self.query_joints[seen])[:, bone]
+            - bone_directions(self.reference_joints[seen])[:, bone]
         )
         return BoneDifference(
             list(BONES)[bone], float(values.mean()), float(np.quantile(values, 0.9)),
@@ -202,10 +203,10 @@ def compare(
     evidence = evidence_of(engine, asked, match)
     own = next(one.motion for one in clip if one.dancer == match.dancer)
     shown = canonicalise(mirror(own) if match.mirrored else own)
-    return laid_beside(match, evidence, shown, canonicalise(reference[evidence.track].motion))
+    return align_dancers(match, evidence, shown, canonicalise(reference[evidence.track].motion))
 
 
-def laid_beside(
+def align_dancers(
     match: Match,
     evidence: EvidenceMatrix,
     clip: Motion,
@@ -216,13 +217,13 @@ def laid_beside(
 
     They are laid along `segments` that do not cross or, if none are given, all that match.
     """
-    segments = in_order(evidence.segments) if segments is None else segments
+    segments = order_segments(evidence.segments) if segments is None else segments
     times = reference.start + np.arange(len(reference.joints)) / reference.fps
     expected = _expected(evidence, times, segments)
     last = clip.start + (len(clip.joints) - 1) / clip.fps
     within = np.flatnonzero((expected >= clip.start - 1e-6) & (expected <= last + 1e-6))
     frames = np.round((expected[within] - clip.start) * clip.fps).astype(np.int64)
-    ours, theirs = directions(_shown(clip)), directions(_shown(reference)[within])
+    ours, theirs = bone_directions(_shown(clip)), bone_directions(_shown(reference)[within])
     frames = _followed(ours, theirs, frames, round(LATEST_SECONDS * clip.fps))
     cosines = np.clip((ours[frames] * theirs).sum(axis=2), -1, 1)
     query = clip.start + frames / clip.fps
@@ -265,7 +266,7 @@ def _matched(evidence: EvidenceMatrix, query: Seconds, segments: Sequence[Aligne
     return float(np.any(inside, axis=0).mean()) if inside else 0.0
 
 
-def in_order(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
+def order_segments(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
     """The segments, best first, that do not cross one taken before; in order of time.
 
     Where two meet, they may overlap by a little, which the worse one is cut by.
@@ -282,7 +283,7 @@ def in_order(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
     return sorted(taken, key=lambda segment: segment.query)
 
 
-def directions(joints: FloatArray) -> FloatArray:
+def bone_directions(joints: FloatArray) -> FloatArray:
     """The directions of the bones, [frames, bones, 3] of length 1; NaN where one is not seen."""
     bones = joints[:, _ENDS[:, 1]] - joints[:, _ENDS[:, 0]]
     length = np.linalg.norm(bones, axis=2, keepdims=True)
@@ -341,7 +342,7 @@ def _even_tempo(reference: Seconds, query: Seconds) -> tuple[float, float]:
     return slope, float(np.median(query - slope * reference))
 
 
-def spans(comparison: Comparison) -> tuple[Span, Span]:
+def compared_spans(comparison: Comparison) -> tuple[Span, Span]:
     """What was compared: of the clip, and of the reference."""
     own, theirs = comparison.query, comparison.reference
     return Span(float(own[0]), float(own[-1]) + 1e-3), Span(float(theirs[0]), float(theirs[-1]) + 1e-3)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import capitalise, ratio_words
-from dancematch.report.compare import BONES, SAME, Comparison, Moment
+from dancematch.report.compare import BONES, MATCHED_SHARE, Comparison, MomentDifference
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
@@ -32,7 +32,7 @@ def write_page(
     write_bytes(Path(path), page.replace("{{data}}", data).encode(), overwrite=overwrite)
 
 
-def facts(comparison: Comparison) -> str:
+def summarise(comparison: Comparison) -> str:
     """What there is to say of the two as a whole, in a sentence or two."""
     match, mean = comparison.match, comparison.mean
     manner = "mirrored, " if match.mirrored else ""
@@ -51,19 +51,21 @@ def facts(comparison: Comparison) -> str:
 def _needed(comparison: Comparison) -> str:
     """Why it is no match, where that is not by the likelihood ratio."""
     short = comparison.verdict != comparison.match.verdict
-    return f", less than the {100 * SAME:.0f} % that a possible match needs" if short else ""
+    return f", less than the {100 * MATCHED_SHARE:.0f} % that a possible match needs" if short else ""
 
 
-def moment_text(moment: Moment) -> str:
+def describe_moment(moment: MomentDifference) -> str:
     """A moment in words."""
     bones = ", ".join(
         f"{bone.bone} {bone.mean:.0f}" + (f" (too {_way(bone.tendency)})" if bone.tendency else "")
         for bone in moment.bones
     )
-    return f"{moment.query:.1f} s, reference {moment.reference:.1f} s: {bones}{lateness(moment.late)}"
+    return (
+        f"{moment.query:.1f} s, reference {moment.reference:.1f} s: {bones}{describe_lateness(moment.late)}"
+    )
 
 
-def lateness(seconds: float) -> str:
+def describe_lateness(seconds: float) -> str:
     """Said only where it can be seen."""
     return "" if abs(seconds) < 0.1 else f"; {abs(seconds):.1f} s {'late' if seconds > 0 else 'early'}"
 
@@ -80,27 +82,27 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         {
             "name": name,
             "ends": [BODY15.index(joint) for joint in ends],
-            "degrees": rounded(comparison.degrees[kept, number], 0),
+            "degrees": round_values(comparison.degrees[kept, number], 0),
         }
         for number, (name, ends) in enumerate(BONES.items())
         if np.isfinite(comparison.degrees[:, number]).any()
     ]
     worst = [
         {
-            "text": moment_text(moment),
+            "text": describe_moment(moment),
             "frame": int(np.abs(comparison.reference[kept] - moment.reference).argmin()),
         }
         for moment in comparison.worst
     ]
     return {
-        "facts": facts(comparison),
+        "facts": summarise(comparison),
         "fps": 1 / (every * step),
         "joints": BODY15.joints,
         "parents": BODY15.parents,
-        "query_seconds": rounded(comparison.query[kept], 2),
-        "reference_seconds": rounded(comparison.reference[kept], 2),
-        "late": rounded(comparison.late[kept], 2),
-        "mean": rounded(comparison.mean[kept], 1),
+        "query_seconds": round_values(comparison.query[kept], 2),
+        "reference_seconds": round_values(comparison.reference[kept], 2),
+        "late": round_values(comparison.late[kept], 2),
+        "mean": round_values(comparison.mean[kept], 1),
         "bones": bones,
         "worst": worst,
         "query_joints": [_centimetres(pose) for pose in comparison.query_joints[kept]],
@@ -113,7 +115,7 @@ def _seconds_apart(comparison: Comparison) -> float:
     return float(np.median(np.diff(times))) if len(times) > 1 else 1 / 30
 
 
-def rounded(values: Iterable[Any], digits: int) -> list[float | int | None]:
+def round_values(values: Iterable[Any], digits: int) -> list[float | int | None]:
     """Numbers as JSON can say them; None where there is none."""
     return [
         None if not np.isfinite(value) else int(value) if digits == 0 else round(float(value), digits)
@@ -122,4 +124,4 @@ def rounded(values: Iterable[Any], digits: int) -> list[float | int | None]:
 
 
 def _centimetres(pose: FloatArray) -> list[float | int | None]:
-    return rounded(100 * pose.ravel(), 0)
+    return round_values(100 * pose.ravel(), 0)

@@ -1,6 +1,6 @@
 """What speaks for a match and what against it, with all that it takes to find the same again.
 
-`evidence` gathers it; `evidence_page.py` writes it down for people who know dances or laws, not programs.
+`gather_evidence` gathers it; `evidence_page.py` writes it for people who know dances or laws, not programs.
 """
 
 import math
@@ -26,10 +26,10 @@ from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
 from dancematch.pipeline.query_variants import QueryClip, QueryDancer, holds_words, readings_of
 from dancematch.pipeline.tokenise import decode
 from dancematch.pose import default_estimator, estimate_dancers
-from dancematch.report.compare import BONES, Comparison, directions, in_order, laid_beside
+from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments
+from dancematch.report.evidence_strength import Commonness, Likelihood, commonness_of, likelihood_of
 from dancematch.report.evidence_text import cautions, headline, overlap
 from dancematch.report.footage import Footage, MarkedStill
-from dancematch.report.rarity import Commonness, Likelihood, commonness_of, likelihood_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Engine
 from dancematch.search.explain import BESIDE_SECONDS, MetricValue, explain
@@ -49,16 +49,16 @@ LIMBS: Mapping[str, tuple[str, ...]] = {
     **{f"{side}_leg": (f"{side} thigh", f"{side} shin") for side in ("left", "right")},
 }
 
-Kind = Literal["video", "motion file", "motion words"]
+FileKind = Literal["video", "motion file", "motion words"]
 
 
 @dataclass(frozen=True)
-class Clip:
+class QueryFile:
     """The file that was asked about."""
 
     name: str
     sha256: str
-    kind: Kind
+    kind: FileKind
     seconds: float = 0.0  # until the last dancer is last seen
     dancers: int = 0
 
@@ -84,7 +84,7 @@ class Limb:
 
 
 @dataclass(frozen=True)
-class Moment:
+class MomentPair:
     """A moment of both."""
 
     query: float  # seconds
@@ -108,7 +108,7 @@ class Pictures:
 class Evidence:
     """Everything that a report says."""
 
-    clip: Clip
+    clip: QueryFile
     reference: Dance
     reference_dancer: int
     has_skeletons: bool  # of the reference; without, it is drawn from its words
@@ -122,7 +122,7 @@ class Evidence:
     passages: tuple[Passage, ...]  # that agree along the line of the match, in order of time
     also_alike: tuple[Passage, ...]  # the best of those that agree at other places, in order of time
     covered: float  # the share of the clip's matching stretch that they cover
-    moments: tuple[Moment, ...]
+    moments: tuple[MomentPair, ...]
     catalogue: CatalogueFacts
     model_id: str
     version: str  # of this package
@@ -155,18 +155,18 @@ def _plain(value: Any) -> Any:
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
-def look_at(
+def read_query_file(
     catalogue: Catalogue,
     path: str | Path,
     *,
     on_progress: Progress | None = None,
     make_estimator: MakeEstimator = default_estimator,
-) -> tuple[list[QueryDancer], Clip, Footage | None]:
-    """Read a clip for `evidence`: its dancers, what file it is and, of a video, its pictures."""
+) -> tuple[list[QueryDancer], QueryFile, Footage | None]:
+    """Read a clip for `gather_evidence`: its dancers, what file it is and, of a video, its pictures."""
     path = Path(path)
-    clip = Clip(path.name, content_hash(path), "video")
+    clip = QueryFile(path.name, content_hash(path), "video")
     if formats.is_motion_file(path):
-        kind: Kind = "motion words" if holds_words(path) else "motion file"
+        kind: FileKind = "motion words" if holds_words(path) else "motion file"
         return catalogue.readings(path, on_progress), replace(clip, kind=kind), None
     tracks = estimate_dancers(path, make_estimator(), on_progress).dancers
     performances = readings_of([track.motion() for track in tracks], catalogue.tokeniser, path)
@@ -186,10 +186,10 @@ def limit_option(max_evalue: float) -> tuple[str, ...]:
     return () if max_evalue == MAX_EVALUE else ("--max-evalue", repr(max_evalue))
 
 
-def evidence(
+def gather_evidence(
     catalogue: Catalogue,
     performances: Sequence[QueryDancer],
-    clip: Clip,
+    clip: QueryFile,
     *,
     dance_id: str | None = None,
     max_evalue: float = MAX_EVALUE,
@@ -263,7 +263,7 @@ def dancer_of(known: Iterable[KnownTrack], words: Fingerprint) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Beside:
+class _DancerPair:
     """The two dancers beside each other."""
 
     both: Comparison
@@ -280,16 +280,16 @@ class _Beside:
         return np.unique(self.kept[[int((i + 0.5) * count / MOMENTS) for i in range(MOMENTS)]])
 
 
-def _beside(catalogue: Catalogue, own: QueryDancer, match: Match, alignment: Alignment) -> _Beside:
+def _beside(catalogue: Catalogue, own: QueryDancer, match: Match, alignment: Alignment) -> _DancerPair:
     number = dancer_of(catalogue.tracks([match.dance_id]), alignment.reference)
     motion = catalogue.dancers(match.dance_id).get(number)
     theirs = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
     ours = mirror(own.motion) if match.mirrored else own.motion
-    segments = in_order(alignment.on_the_line)
-    both = laid_beside(match, alignment, canonicalise(ours), canonicalise(theirs), segments)
+    segments = order_segments(alignment.on_the_line)
+    both = align_dancers(match, alignment, canonicalise(ours), canonicalise(theirs), segments)
     passages = tuple(_passage(alignment, one) for one in segments)
     kept = _kept(both, alignment, passages or [Passage(match.query, match.reference, match.tempo or 1.0)])
-    return _Beside(both, number, motion is not None, tuple(one.path for one in segments), passages, kept)
+    return _DancerPair(both, number, motion is not None, tuple(one.path for one in segments), passages, kept)
 
 
 def _passage(alignment: Alignment, segment: AlignedSegment) -> Passage:
@@ -314,14 +314,14 @@ def _kept(both: Comparison, alignment: Alignment, passages: Sequence[Passage]) -
     return kept if len(kept) else np.flatnonzero(near) if near.any() else np.arange(len(near))
 
 
-def _moment(both: Comparison, place: int) -> Moment:
+def _moment(both: Comparison, place: int) -> MomentPair:
     degrees = float(both.mean[place])
-    return Moment(
+    return MomentPair(
         float(both.query[place]), float(both.reference[place]), None if math.isnan(degrees) else degrees
     )
 
 
-def _limbs(beside: _Beside, alignment: Alignment) -> tuple[Limb, ...]:
+def _limbs(beside: _DancerPair, alignment: Alignment) -> tuple[Limb, ...]:
     """Each part that a layman knows or, of a model that has none of them, each of its channels."""
     pairs = np.concatenate(beside.paths) if beside.paths else alignment.straight
     agreed = dict(zip(alignment.codebook.channels, alignment.by_channel(pairs), strict=True))
@@ -337,7 +337,7 @@ def _limbs(beside: _Beside, alignment: Alignment) -> tuple[Limb, ...]:
 
 def _unrelated(both: Comparison) -> FloatArray:
     """Degrees between the bones of the two at moments far apart, which do not belong together."""
-    ours, theirs = directions(both.query_joints), directions(both.reference_joints)
+    ours, theirs = bone_directions(both.query_joints), bone_directions(both.reference_joints)
     count = len(ours)
     cosines = [
         (ours * np.roll(theirs, round(share * count), axis=0)).sum(axis=2) for share in (0.25, 0.5, 0.75)
@@ -355,7 +355,7 @@ def _known(value: float) -> float | None:
 
 
 def _pictures(
-    beside: _Beside, alignment: Alignment, peak: SynchronyPeak | None, footage: Footage | None
+    beside: _DancerPair, alignment: Alignment, peak: SynchronyPeak | None, footage: Footage | None
 ) -> Pictures:
     both, chosen = beside.both, beside.chosen
     stills = () if footage is None else footage.stills(both.match.dancer, both.query[chosen].tolist())

@@ -13,7 +13,8 @@ from pathlib import Path
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_number
 from dancematch.report import evidence_text as text
-from dancematch.report.drawings import (
+from dancematch.report.evidence import Evidence, Limb, MomentPair
+from dancematch.report.svg import (
     AGREEMENT_AXIS,
     Axis,
     Mark,
@@ -24,7 +25,6 @@ from dancematch.report.drawings import (
     skeleton,
     stage_of,
 )
-from dancematch.report.evidence import Evidence, Limb, Moment
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, shipped_calibration
 from dancematch.search.stage2.word_alignment import TEMPI
 from dancematch.types import Span
@@ -35,12 +35,12 @@ _FEW = 3  # dances that are named where some are as alike
 _ALONE = "There is no other dance in the catalogue to compare it with."
 
 
-def write_report(path: str | Path, found: Evidence, *, overwrite: bool = False) -> None:
+def write_evidence(path: str | Path, found: Evidence, *, overwrite: bool = False) -> None:
     """Write the page."""
-    write_bytes(Path(path), page_of(found).encode(errors="replace"), overwrite=overwrite)
+    write_bytes(Path(path), render_evidence(found).encode(errors="replace"), overwrite=overwrite)
 
 
-def page_of(found: Evidence) -> str:
+def render_evidence(found: Evidence) -> str:
     """The page itself."""
     page = (files("dancematch.report") / "evidence.html").read_text(encoding="utf-8")
     parts = dict(_texts(found)) | dict(_drawn(found))
@@ -305,7 +305,7 @@ def _whose(found: Evidence, when: str) -> str:
     return f"clip{', mirrored' if found.match.mirrored else ''}, {when}"
 
 
-def _apart(moment: Moment) -> str:
+def _apart(moment: MomentPair) -> str:
     return "no limb is seen in both" if moment.degrees is None else f"{moment.degrees:.0f}° apart on average"
 
 

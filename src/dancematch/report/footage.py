@@ -20,7 +20,7 @@ _ASPECT = 0.75  # width of a still over its height
 _FARTHEST_SECONDS = 0.2  # from a moment, that the dancer is still said to be there
 
 
-class Seen(Protocol):
+class ImageTrack(Protocol):
     """Where a dancer is in the pictures of a video."""
 
     @property
@@ -48,7 +48,7 @@ class MarkedStill:
 Cut = Callable[[Path, Sequence[float], Sequence[FloatArray | None]], list[Still]]
 
 
-def cut_out(video: Path, moments: Sequence[float], marks: Sequence[FloatArray | None]) -> list[Still]:
+def cut_stills(video: Path, moments: Sequence[float], marks: Sequence[FloatArray | None]) -> list[Still]:
     """The pictures of a video at these moments, around the dancer's joints or, if unknown, whole."""
     size = probe(video)
     boxes = [_around(mark, size.width / size.height) for mark in marks]
@@ -60,9 +60,9 @@ class Footage:
     """A clip's video, and where its dancers are in the picture; `cut` may see to the decoding elsewhere."""
 
     video: Path
-    dancers: Mapping[int, Seen]  # by their number
+    dancers: Mapping[int, ImageTrack]  # by their number
     skeleton: Skeleton = BLAZEPOSE33
-    cut: Cut = cut_out
+    cut: Cut = cut_stills
 
     def stills(self, dancer: int, moments: Sequence[float]) -> list[MarkedStill]:
         """The pictures at these moments (seconds), cut to the dancer; none if nobody knows where that is."""
@@ -76,7 +76,7 @@ class Footage:
         ]
 
 
-def _mark(skeleton: Skeleton, seen: Seen, moment: float) -> FloatArray | None:
+def _mark(skeleton: Skeleton, seen: ImageTrack, moment: float) -> FloatArray | None:
     """The dancer's joints of `body15` in the picture, NaN where guessed; None if nobody is there."""
     place = int(np.abs(seen.times - moment).argmin())
     if seen.image is None or abs(float(seen.times[place]) - moment) > _FARTHEST_SECONDS:

@@ -15,7 +15,13 @@ import numpy as np
 from dancematch.formats.files import write_bytes
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.extract import Progress
-from dancematch.report.word_gallery_data import Figure, channel_joints, figures_of, neutral_pose, words_of
+from dancematch.report.word_gallery_data import (
+    WordMotion,
+    channel_joints,
+    decode_words,
+    list_words,
+    neutral_pose,
+)
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, FloatArray
 
@@ -32,7 +38,7 @@ def write_gallery(
     """Write the page; `said` tells how common each word is, and `source` where that was said."""
     total = len(tokeniser.codebook.channels) * tokeniser.vocabulary
     figures = {}
-    for done, figure in enumerate(figures_of(tokeniser, said), start=1):
+    for done, figure in enumerate(decode_words(tokeniser, said), start=1):
         figures[figure.channel, figure.word] = figure
         if on_progress is not None:
             on_progress(done / total)
@@ -45,10 +51,10 @@ def write_gallery(
 
 
 def _content(
-    tokeniser: Tokeniser, said: Sequence[Fingerprint], figures: dict[tuple[str, int], Figure]
+    tokeniser: Tokeniser, said: Sequence[Fingerprint], figures: dict[tuple[str, int], WordMotion]
 ) -> dict[str, Any]:
     """Everything the page's script is told; a word is [number, count, alike, how alike in %, centimetres]."""
-    words = words_of(tokeniser, said)
+    words = list_words(tokeniser, said)
     channels = [
         {
             "name": name,

@@ -17,7 +17,7 @@ _CONTEXT = 2  # times that a word is also said before and after: models look tha
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class SimilarWord:
     """A word that is like another one."""
 
     word: int
@@ -25,18 +25,18 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Word:
+class WordUsage:
     """One word of one channel, as it is used."""
 
     channel: str
     word: int
     count: int  # times it was said and seen
     share: float  # of all that its channel said
-    nearest: tuple[Neighbour, ...]  # most alike first
+    nearest: tuple[SimilarWord, ...]  # most alike first
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class WordMotion:
     """What a word looks like: its channel's joints, [frames, joints, 3] in the canonical frame."""
 
     channel: str
@@ -55,7 +55,9 @@ def count_words(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> NDArray[np
     return counts
 
 
-def words_of(tokeniser: Tokeniser, said: Sequence[Fingerprint], *, nearest: int = NEAREST) -> list[Word]:
+def list_words(
+    tokeniser: Tokeniser, said: Sequence[Fingerprint], *, nearest: int = NEAREST
+) -> list[WordUsage]:
     """Every word of every channel with its use in `said`: channel by channel, most common first."""
     book = tokeniser.codebook
     words = []
@@ -65,9 +67,9 @@ def words_of(tokeniser: Tokeniser, said: Sequence[Fingerprint], *, nearest: int 
             alike = book.similarity[channel, word].copy()
             alike[word] = -np.inf  # of course it is like itself
             best = np.argsort(-alike, kind="stable")[: min(nearest, len(alike) - 1)].tolist()
-            neighbours = tuple(Neighbour(other, round(float(alike[other]), 4)) for other in best)
+            neighbours = tuple(SimilarWord(other, round(float(alike[other]), 4)) for other in best)
             count = int(counts[word])
-            words.append(Word(book.channels[channel], word, count, count / total, neighbours))
+            words.append(WordUsage(book.channels[channel], word, count, count / total, neighbours))
     return words
 
 
@@ -88,7 +90,7 @@ def neutral_pose(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> FloatArra
     return pose
 
 
-def figures_of(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> Iterator[Figure]:
+def decode_words(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> Iterator[WordMotion]:
     """Every word of every channel as a movement of its joints, while the rest of the body is neutral.
 
     Channels that share joints with it would speak against it: they say what they say most often
@@ -110,7 +112,7 @@ def figures_of(tokeniser: Tokeniser, said: Sequence[Fingerprint]) -> Iterator[Fi
         moving = _decoded(tokeniser, np.repeat(spoken, times, axis=0), unseen=sharing)
         places = [moving.skeleton.index(joint) for joint in joints[name]]
         steps = moving.joints[:, places].reshape(len(spoken), times, -1, len(places), 3)
-        yield from (Figure(name, word, steps[word, _CONTEXT]) for word in range(len(spoken)))
+        yield from (WordMotion(name, word, steps[word, _CONTEXT]) for word in range(len(spoken)))
 
 
 def _company(tokeniser: Tokeniser, said: Sequence[Fingerprint], channel: int) -> NDArray[np.intp]:

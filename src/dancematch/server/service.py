@@ -18,7 +18,7 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.extract import SERVICE_SUFFIX
 from dancematch.pipeline.query_variants import QueryClip, read_motions, readings_of, readings_of_words
 from dancematch.report.compare import compare
-from dancematch.report.evidence import Clip, Kind, dancer_of
+from dancematch.report.evidence import FileKind, QueryFile, dancer_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Query
 from dancematch.search.explain import explain
@@ -157,8 +157,8 @@ class Service:
             wanted = Wanted(**job.parameters)
             motions = self._checked(seen.motions)
             reading = read_motions(motions, self.catalogue.tokeniser, "the file", seen.ignored)
-            kind: Kind = "motion file" if formats.is_motion_file(job.upload) else "video"
-            clip = Clip(wanted.filename or _NAMELESS, job.digest, kind)
+            kind: FileKind = "motion file" if formats.is_motion_file(job.upload) else "video"
+            clip = QueryFile(wanted.filename or _NAMELESS, job.digest, kind)
             return self.answer(reading, wanted, clip, seen.pictures)
         new = NewDance(**job.parameters)
         # A server that died right after it had learnt the dance finds it here.
@@ -218,14 +218,14 @@ class Service:
             reading = QueryClip(tuple(readings_of_words(self._checked_words(upload.path), tokeniser)))
         else:
             reading = read_motions(self._checked(formats.read(upload.path)), tokeniser, "the file")
-        kind: Kind = "motion words" if upload.holds_words else "motion file"
-        return self.answer(reading, wanted, Clip(wanted.filename or _NAMELESS, upload.digest, kind))
+        kind: FileKind = "motion words" if upload.holds_words else "motion file"
+        return self.answer(reading, wanted, QueryFile(wanted.filename or _NAMELESS, upload.digest, kind))
 
     def answer(
         self,
         reading: QueryClip,
         wanted: Wanted,
-        clip: Clip,
+        clip: QueryFile,
         pictures: Sequence[Picture] = (),
     ) -> dict[str, Any]:
         """Search for every dancer of a clip, and hold it for questions about it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.wording import accident_sentence, capitalise, ratio_cell, ratio_words
-from dancematch.report.drawings import frames_at, skeletons_at
+from dancematch.report.svg import frames_at, skeletons_at
 from dancematch.synthetic.demo import Demo, DemoAnswer
 from dancematch.synthetic.word_timeline import timeline
 from dancematch.types import Match

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dancematch.report.pictures import word_colours
+from dancematch.report.plots import word_colours
 from dancematch.types import Codebook, Fingerprint, FloatArray, Span
 
 _SECOND = 60.0  # width of a second in a timeline, in its own units

@@ -72,7 +72,7 @@ def audit_command(
     from dancematch.evaluation.audit.picture import draw_audit
     from dancematch.evaluation.audit.run import audit
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.report.pictures import require_drawable
+    from dancematch.report.plots import require_drawable
 
     if not math.isfinite(seconds):
         raise click.UsageError(f"--seconds must be a number, got {seconds}")

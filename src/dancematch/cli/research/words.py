@@ -10,7 +10,7 @@ from dancematch.cli.output import emit_json, emit_table, json_option, require_fr
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.report.word_gallery_data import Word
+    from dancematch.report.word_gallery_data import WordUsage
     from dancematch.types import Fingerprint
 
 _PAGE = Path("words.html")
@@ -52,7 +52,7 @@ def words_command(
     from dancematch.errors import InputError
     from dancematch.model.tokeniser import load_model
     from dancematch.report.word_gallery import write_gallery
-    from dancematch.report.word_gallery_data import words_of
+    from dancematch.report.word_gallery_data import list_words
 
     if output is not None and not render:
         raise click.UsageError("-o names the page that --render writes; without --render there is none")
@@ -73,7 +73,7 @@ def words_command(
             write_gallery(page, tokeniser, said, source=source, overwrite=force, on_progress=tell)
         say(f"{page}: the {tokeniser.vocabulary} words of each body part; open it in a browser")
         return
-    by_channel = groupby(words_of(tokeniser, said), key=lambda word: word.channel)
+    by_channel = groupby(list_words(tokeniser, said), key=lambda word: word.channel)
     common = [
         word
         for name, words in by_channel
@@ -94,7 +94,7 @@ def _said(tokeniser: "Tokeniser", model: str | None, catalogue: str | None) -> "
         return [words for _, words in known.fingerprints()]
 
 
-def _print(words: "list[Word]", as_json: bool) -> None:
+def _print(words: "list[WordUsage]", as_json: bool) -> None:
     if as_json:
         for word in words:
             emit_json(word)

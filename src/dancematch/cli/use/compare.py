@@ -82,7 +82,7 @@ def compare_command(
 
 def _require_writable(output: Path, force: bool) -> None:
     """Say before the work what would stop its result from being written."""
-    from dancematch.report.pictures import SUFFIXES, require_drawable
+    from dancematch.report.plots import SUFFIXES, require_drawable
 
     require_free(output, force)
     if output.suffix.lower() not in (".html", *SUFFIXES):
@@ -115,7 +115,7 @@ def _performances(
 
 def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:
     from dancematch.report.compare_page import write_page
-    from dancematch.report.pictures import draw_comparison
+    from dancematch.report.plots import draw_comparison
 
     write = write_page if output.suffix.lower() == ".html" else draw_comparison
     write(output, found, clip=clip, reference=reference, overwrite=force)
@@ -123,9 +123,9 @@ def _write(output: Path, found: "Comparison", clip: str, reference: str, force: 
 
 def _print(found: "Comparison") -> None:
     from dancematch.report.compare import NO_DIFFERENCE
-    from dancematch.report.compare_page import facts, lateness
+    from dancematch.report.compare_page import describe_lateness, summarise
 
-    click.echo(facts(found))
+    click.echo(summarise(found))
     if not found.bones:
         return
     if max(one.high for one in found.bones) < NO_DIFFERENCE:
@@ -151,7 +151,7 @@ def _print(found: "Comparison") -> None:
                 f"{moment.reference:.1f} s",
                 f"{moment.degrees:.0f}",
                 ", ".join(f"{bone.bone} {bone.mean:.0f} {bone.tendency}".rstrip() for bone in moment.bones),
-                lateness(moment.late).lstrip("; "),
+                describe_lateness(moment.late).lstrip("; "),
             ]
             for moment in found.worst
         ],
@@ -160,19 +160,19 @@ def _print(found: "Comparison") -> None:
 
 def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:
     """All of it as JSON: `timeline` holds one value per tenth of a second of the reference."""
-    from dancematch.report.compare import BONES, spans
-    from dancematch.report.compare_page import rounded
+    from dancematch.report.compare import BONES, compared_spans
+    from dancematch.report.compare_page import round_values
 
-    own, theirs = spans(found)
+    own, theirs = compared_spans(found)
     step = float(found.reference[1] - found.reference[0]) if len(found.reference) > 1 else _JSON_SECONDS
     kept = slice(None, None, max(1, round(_JSON_SECONDS / step)))
     timeline: dict[str, Any] = {
-        "query": rounded(found.query[kept], 3),
-        "reference": rounded(found.reference[kept], 3),
-        "late": rounded(found.late[kept], 3),
-        "degrees": {name: rounded(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
+        "query": round_values(found.query[kept], 3),
+        "reference": round_values(found.reference[kept], 3),
+        "late": round_values(found.late[kept], 3),
+        "degrees": {name: round_values(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
     }
-    (mean,) = rounded([found.mean[found.mean == found.mean].mean() if found.bones else float("nan")], 2)
+    (mean,) = round_values([found.mean[found.mean == found.mean].mean() if found.bones else float("nan")], 2)
     names = ("score", "log_ratio", "mirrored", "dancer")
     return {
         "clip": clip,

@@ -49,8 +49,8 @@ def report_command(
       dancematch report dances.db phone.mp4 thriller --json
     """
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.report.evidence import command_for, evidence, limit_option, look_at
-    from dancematch.report.evidence_page import write_report
+    from dancematch.report.evidence import command_for, gather_evidence, limit_option, read_query_file
+    from dancematch.report.evidence_page import write_evidence
     from dancematch.report.evidence_text import headline
 
     target = output if output is not None or as_json else Path("report.html")
@@ -60,15 +60,17 @@ def report_command(
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
         if dance is not None:
             known.dance(dance)  # said now, not after the long work, if there is none
-        performances, what, footage = look_at(known, clip, on_progress=tell)
-        found = evidence(known, performances, what, dance_id=dance, max_evalue=max_evalue, footage=footage)
+        performances, what, footage = read_query_file(known, clip, on_progress=tell)
+        found = gather_evidence(
+            known, performances, what, dance_id=dance, max_evalue=max_evalue, footage=footage
+        )
     found = replace(found, command=command_for(catalogue, str(clip), found.match.dance_id, *more))
     if as_json:
         emit_json(found.described())
     else:
         click.echo(headline(found))
     if target is not None:
-        write_report(target, found, overwrite=force)
+        write_evidence(target, found, overwrite=force)
         say(f"{target}: written; open it in a browser, and print it from there")
     if not found.found:
         sys.exit(NO_MATCH)

@@ -182,7 +182,7 @@ def _explain(
 
 
 def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, force: bool) -> None:
-    from dancematch.report.pictures import draw_match
+    from dancematch.report.plots import draw_match
 
     draw_match(path, match, evidence, clip, overwrite=force)
     say(f"{path}: how {clip} lies in {match.dance_id}")
@@ -202,7 +202,7 @@ def _settings(weights: str, shortlist: str | None) -> Settings:
 
 def _require_drawable(path: Path, force: bool) -> None:
     """Say before the work what would stop the picture after it."""
-    from dancematch.report.pictures import require_drawable
+    from dancematch.report.plots import require_drawable
 
     require_free(path, force)
     require_drawable(path)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dancematch.evaluation.audit.run import Audit, LimitSuggestion
 from dancematch.evaluation.measures.accept_rates import AcceptCurve
-from dancematch.report.pictures import new_figure, require_drawable, write_figure
+from dancematch.report.plots import new_figure, require_drawable, write_figure
 
 _BARS = {
     "rank1": ("named first", "#c9c5be"),

@@ -78,7 +78,7 @@ def cut_out(
     command: Sequence[str],
     limits: WorkLimits,
 ) -> list[Still]:
-    """Pictures of a video, as `pipeline.footage.cut_out` gives them, cut in a process of its own."""
+    """Pictures of a video, as `report.footage.cut_stills` gives them, cut in a process of its own."""
     target = source.with_name(f"{source.stem}.stills.npz")
     told = [None if mark is None else mark.tolist() for mark in marks]
     asked = {"source": str(source), "target": str(target), "limits": asdict(limits)}

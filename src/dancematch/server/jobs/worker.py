@@ -2,7 +2,7 @@
 
     python -m dancematch.server.jobs.worker '{"source": ..., "target": ..., "limits": {...}}'
 
-With "moments" and "marks" it cuts pictures out of a video instead (`cut_out`), into the same file.
+With "moments" and "marks" it cuts pictures out of a video instead (`cut_stills`), into the same file.
 
 It tells on stdout, a JSON object a line: `{"progress": 0.4}` now and then, at last `{"done": true}`
 or `{"error": "VideoError", "message": "..."}`. The skeletons are in `target`, an .npz of ours; where
@@ -86,11 +86,11 @@ def _look(source: Path, target: Path, limits: WorkLimits, make_estimator: MakeEs
 
 
 def _cut(source: Path, target: Path, moments: list[float], marks: list[Any]) -> None:
-    from dancematch.report.footage import cut_out
+    from dancematch.report.footage import cut_stills
 
     known = [None if mark is None else np.array(mark, dtype=np.float32) for mark in marks]
     arrays: dict[str, Any] = {}
-    for number, still in enumerate(cut_out(source, moments, known)):
+    for number, still in enumerate(cut_stills(source, moments, known)):
         arrays[f"jpeg_{number}"] = np.frombuffer(still.jpeg, np.uint8)
         arrays[f"place_{number}"] = [still.seconds, still.width, still.height, *still.box]
     with target.open("wb") as file:

@@ -12,11 +12,11 @@ from dancematch.formats.files import write_bytes
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.report.word_gallery_data import (
-    Word,
+    WordUsage,
     channel_joints,
-    figures_of,
+    decode_words,
+    list_words,
     neutral_pose,
-    words_of,
 )
 from dancematch.server.schemas.views import skeleton_view
 from dancematch.skeletons import BODY15
@@ -45,8 +45,8 @@ class Gallery:
 
 def _described(catalogue: Catalogue) -> dict[str, Any]:
     tokeniser, said = catalogue.tokeniser, list(catalogue.background)
-    figures = {(one.channel, one.word): one.joints for one in figures_of(tokeniser, said)}
-    words = words_of(tokeniser, said)
+    figures = {(one.channel, one.word): one.joints for one in decode_words(tokeniser, said)}
+    words = list_words(tokeniser, said)
     return {
         "model_id": tokeniser.model_id,
         "seconds_per_word": tokeniser.seconds_per_word,
@@ -66,7 +66,7 @@ def _described(catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def _word(word: Word, joints: FloatArray) -> dict[str, Any]:
+def _word(word: WordUsage, joints: FloatArray) -> dict[str, Any]:
     return {
         "word": word.word,
         "count": word.count,

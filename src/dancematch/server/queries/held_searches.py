@@ -9,7 +9,7 @@ from typing import Any
 
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.query_variants import QueryDancer
-from dancematch.report.evidence import Clip
+from dancematch.report.evidence import QueryFile
 from dancematch.server.jobs.child import Picture
 from dancematch.server.problems import not_found
 from dancematch.types import Match
@@ -26,7 +26,7 @@ class KeptSearch:
     answer: Mapping[str, Any]  # as it was sent
     performances: Sequence[QueryDancer]
     found: Answer
-    clip: Clip  # the file
+    clip: QueryFile  # the file
     pictures: Sequence[Picture] = ()
     begun: float = field(default_factory=time.monotonic)
 

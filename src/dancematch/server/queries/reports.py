@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.report.evidence import command_for, evidence, limit_option
-from dancematch.report.evidence_page import page_of
+from dancematch.report.evidence import command_for, gather_evidence, limit_option
+from dancematch.report.evidence_page import render_evidence
 from dancematch.report.footage import Footage
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.child import cut_out
@@ -29,7 +29,7 @@ def report_of(
     # Names alone, as in errors: where things lie here is nobody's business.
     model = () if options.model is None else ("--model", Path(options.model).name)
     names = Path(catalogue.where).name, search.clip.name, match.dance_id
-    found = evidence(
+    found = gather_evidence(
         catalogue,
         search.performances if likeliest else [search.performance(match.dancer)],
         search.clip,
@@ -38,7 +38,7 @@ def report_of(
         footage=_footage(options, search, clip) if clip and search.pictures else None,
         command=command_for(*names, *limit_option(limit), *model),
     )
-    return page_of(found)
+    return render_evidence(found)
 
 
 def _footage(options: Options, search: KeptSearch, clip: Upload) -> Footage:

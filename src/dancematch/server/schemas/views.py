@@ -11,8 +11,8 @@ from dancematch.pipeline import wording
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.extract import describe_ignored
 from dancematch.report.compare import BONES, VISIBLE, Comparison
-from dancematch.report.compare_page import rounded
-from dancematch.report.drawings import pooled
+from dancematch.report.compare_page import round_values
+from dancematch.report.svg import pool_matrix
 from dancematch.search.explain import EvidenceMatrix, Explanation
 from dancematch.server.jobs.child import Picture
 from dancematch.skeletons import BODY15
@@ -67,7 +67,7 @@ def pictures_view(pictures: Sequence[Picture], skeleton: Skeleton) -> dict[str, 
         "dancers": [
             {
                 "dancer": number,
-                "times": rounded(one.times, 3),
+                "times": round_values(one.times, 3),
                 "frames": _whole(np.where(one.visibility[:, :, None] >= VISIBLE, 1000 * one.image, np.nan)),
             }
             for number, one in enumerate(pictures, start=1)
@@ -177,17 +177,17 @@ def explanation_view(match: Match, why: Explanation, evidence: EvidenceMatrix, d
         "match": match_view(match),
         "reference_dancer": dancer,
         "path": {
-            "query": rounded(own.start + path[:, 0] * own.seconds_per_word, 3),
-            "reference": rounded(theirs.start + path[:, 1] * theirs.seconds_per_word, 3),
+            "query": round_values(own.start + path[:, 0] * own.seconds_per_word, 3),
+            "reference": round_values(theirs.start + path[:, 1] * theirs.seconds_per_word, 3),
             "agreement": {
-                name: rounded(agreement[:, number], 3)
+                name: round_values(agreement[:, number], 3)
                 for number, name in enumerate(evidence.codebook.channels)
             },
         },
         "matrix": {
             "query": dataclasses.asdict(_whole_span(own)),
             "reference": dataclasses.asdict(_whole_span(theirs)),
-            "values": _whole(100 * pooled(evidence.matrix, MOST_CELLS)),
+            "values": _whole(100 * pool_matrix(evidence.matrix, MOST_CELLS)),
         },
         **told,
     }
@@ -207,10 +207,10 @@ def differences_view(found: Comparison) -> dict[str, Any]:
         "tempo": found.tempo,
         "same": found.same,
         "matched": found.matched,
-        "query": rounded(found.query[kept], 3),
-        "reference": rounded(found.reference[kept], 3),
-        "late": rounded(found.late[kept], 3),
-        "degrees": {name: rounded(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
+        "query": round_values(found.query[kept], 3),
+        "reference": round_values(found.reference[kept], 3),
+        "late": round_values(found.late[kept], 3),
+        "degrees": {name: round_values(found.degrees[kept, n], 1) for n, name in enumerate(BONES)},
         "bones": _all(found.bones),
         "worst": _all(found.worst),
     }

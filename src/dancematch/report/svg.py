@@ -127,7 +127,7 @@ class _Plane:
 def alignment_picture(alignment: Alignment, moments: Sequence[tuple[float, float]]) -> str:
     """How a clip lies in a known dance: what pairs of words say, the ways through, moments by number."""
     plane = _Plane(alignment.query, alignment.reference)
-    matrix = pooled(alignment.matrix, _MOST_CELLS).T
+    matrix = pool_matrix(alignment.matrix, _MOST_CELLS).T
     shades = 255 - np.round(255 * np.clip(matrix / STRONG, 0, 1))
     picture = _address("png", grey_png(np.ascontiguousarray(shades[::-1]).astype(np.uint8)))
     straight = alignment.straight
@@ -172,7 +172,7 @@ def _ticks(start: float, end: float, most: int = 8) -> list[float]:
     return [step * number for number in range(first, int(end / step + 1e-9) + 1)]
 
 
-def pooled(matrix: FloatArray, most: int) -> FloatArray:
+def pool_matrix(matrix: FloatArray, most: int) -> FloatArray:
     """At most so many rows and columns: the highest of each run of them."""
     for axis, count in enumerate(matrix.shape):
         if count > most:

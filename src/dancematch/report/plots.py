@@ -213,13 +213,13 @@ def draw_comparison(
     path: Path, comparison: "Comparison", *, clip: str, reference: str, overwrite: bool = False
 ) -> None:
     """Draw where two performances differ: both at the worst moments, each bone over time, lateness."""
-    from dancematch.report.compare_page import facts
+    from dancematch.report.compare_page import summarise
 
     require_drawable(path)
     figure = new_figure(12.5, 10)
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 5.8])
     above, below = parts
-    first, _, rest = facts(comparison).partition(": ")
+    first, _, rest = summarise(comparison).partition(": ")
     figure.suptitle(f"{clip} beside {reference}\n{first}:\n{rest}", fontsize=11, x=0.02, ha="left")
     _draw_worst(above, comparison, clip, reference)
     bones, late = below.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [4, 1]})
