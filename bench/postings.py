@@ -154,7 +154,7 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
     start = np.random.default_rng(seed).integers(len(pool) - reference_words)
     words = pool[start : start + reference_words]
     reference = Fingerprint(words, book.vocabulary, background[0].seconds_per_word, book.model_id)
-    query = reference.stretch(10, 9 + query_words)
+    query = reference.segment(10, 9 + query_words)
     profile = localise.Profile(query, book, usual)
     evidence = profile.evidence(reference)
     rarity = WordStatistics("sqrt-idf", np.ones((len(book.channels), book.vocabulary), np.float32), usual)

@@ -196,7 +196,7 @@ class Fingerprint(_Rebuilt):
             self.start + first * self.seconds_per_word, self.start + (last + 1) * self.seconds_per_word
         )
 
-    def stretch(self, first: int, last: int) -> Self:
+    def segment(self, first: int, last: int) -> Self:
         """The fingerprint of words `first` to `last` (inclusive) alone, still on the same clock."""
         when = self.span(first, last)
         return type(self)(

@@ -425,7 +425,7 @@ def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
     assert set(told) <= set(names(store))
     assert store.generation == len(found)
     assert [] == list(problems_of(store))
-    matches = Engine(toy_codebook(), found).search([Query(wanted.stretch(20, 60))], limit=1)
+    matches = Engine(toy_codebook(), found).search([Query(wanted.segment(20, 60))], limit=1)
     assert ["d7"] == [match.dance_id for match in matches]
     put(store, "and on")
     store.close()

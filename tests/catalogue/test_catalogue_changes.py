@@ -265,11 +265,11 @@ def test_borders_that_rounding_moved_exclude_no_neighbour(store):
 def test_an_excluded_stretch_is_not_found_and_the_rest_is(store):
     store.add_many([new(name) for name in "abcdefgh"])
     whole = dict(store.fingerprints())["c"]
-    (before,) = Engine(toy_codebook(), store.fingerprints()).search([Query(whole.stretch(2, 14))], limit=1)
+    (before,) = Engine(toy_codebook(), store.fingerprints()).search([Query(whole.segment(2, 14))], limit=1)
     store.exclude("c", Span(0, 8), "walks on")
     engine = Engine(toy_codebook(), store.fingerprints())
-    within = engine.search([Query(whole.stretch(2, 14))], limit=8)
-    (after,) = engine.search([Query(whole.stretch(20, 35))], limit=1)
+    within = engine.search([Query(whole.segment(2, 14))], limit=8)
+    (after,) = engine.search([Query(whole.segment(20, 35))], limit=1)
 
     assert ("c", "c") == (before.dance_id, after.dance_id)
     assert not any(match.reference.start < 7 for match in within if match.dance_id == "c")

@@ -298,7 +298,7 @@ def test_an_unknown_dance_in_the_background_is_not_asked(own_model):
     model, motions = load_model(own_model), [dance(number, 9) for number in range(50, 54)]
     words = [model.fingerprint(motion) for motion in motions]
     least = min(map(len, words))
-    cut = [words[0].stretch(0, least - 1), words[1].stretch(0, least - 1), words[2].stretch(0, 2)]
+    cut = [words[0].segment(0, least - 1), words[1].segment(0, least - 1), words[2].segment(0, 2)]
 
     assert motions[2:] == outside_cohort(motions, model, cut)
     assert motions == outside_cohort(motions, model, [])

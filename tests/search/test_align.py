@@ -20,7 +20,7 @@ def located(query: Fingerprint, reference: Fingerprint):
 @given(st.integers(0, 1000), st.integers(8, 30), st.integers(0, 29))
 def test_a_copied_passage_is_found_where_it_came_from(seed, length, first):
     whole = random_words(60, seed)
-    passage = whole.stretch(first, first + length - 1)
+    passage = whole.segment(first, first + length - 1)
     found = located(words(passage.words), whole)
 
     assert pytest.approx(1.0, abs=1e-3) == found.agreement

@@ -131,7 +131,7 @@ def test_each_segment_is_the_best_of_what_is_left(shape):
 @given(st.integers(0, 1000), st.integers(8, 30), st.integers(0, 29))
 def test_an_identical_stretch_is_found_exactly(seed, length, first):
     whole = random_words(60, seed, vocabulary=64)
-    passage = whole.stretch(first, first + length - 1)
+    passage = whole.segment(first, first + length - 1)
     best = align(evidence_matrix(passage, whole, BOOK, USUAL))[0]
 
     assert ((0, length - 1), (first, first + length - 1)) == (best.query, best.reference)

@@ -198,7 +198,7 @@ def test_a_stretch_keeps_the_clock(data):
     whole = fingerprint(
         words=np.arange(count)[:, None], vocabulary=count, start=data.draw(st.floats(0, 100)), visibility=seen
     )
-    part = whole.stretch(first, last)
+    part = whole.segment(first, last)
 
     assert whole.span(first, last).start == part.span(0, len(part) - 1).start
     assert pytest.approx(whole.span(first, last).end) == part.span(0, len(part) - 1).end

@@ -82,7 +82,7 @@ def commonness_of(engine: Engine, own: QueryDancer, match: Match, alignment: Ali
     """How rare the match's best passage is, as seen and mirrored."""
     first, last = int(alignment.path[0, 0]), int(alignment.path[-1, 0])
     readings = [
-        Query(one.stretch(min(first, len(one) - 1), min(last, len(one) - 1)))
+        Query(one.segment(min(first, len(one) - 1), min(last, len(one) - 1)))
         for one in (own.words, own.mirrored)
     ]
     agreements = holders(engine, readings, [match.dance_id])

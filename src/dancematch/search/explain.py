@@ -239,7 +239,7 @@ def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -
     )
     return _Looked(
         EvidenceMatrix(query.fingerprint, reference, codebook, rarity.usual, line, track),
-        reading, reference.stretch(first, last), judged.cosines[:, at],
+        reading, reference.segment(first, last), judged.cosines[:, at],
         float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
     )  # fmt: skip
 

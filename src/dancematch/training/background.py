@@ -35,4 +35,4 @@ def _flattened(motion: Motion) -> Motion:
 
 def _beginning(fingerprint: Fingerprint) -> Fingerprint:
     longest = round(LONGEST_SECONDS / fingerprint.seconds_per_word)
-    return fingerprint.stretch(0, min(len(fingerprint), longest) - 1)
+    return fingerprint.segment(0, min(len(fingerprint), longest) - 1)

@@ -153,7 +153,7 @@ class WordComparison:
         ]
         clips = [clip for clip, _, _ in self._entries]
         self._firsts = np.searchsorted(clips, np.arange(len(motions) + 1))  # each clip's first entry
-        flat = [self._prints[clip].stretch(first, last) for clip, first, last in self._entries]
+        flat = [self._prints[clip].segment(first, last) for clip, first, last in self._entries]
         counts = [word_counts(entry) for entry in flat]
         self._seen = np.stack([channels_seen(entry) for entry in flat], axis=1)
         self._histograms = Histograms(counts, method.weighting)

@@ -247,7 +247,7 @@ class OpenSetSearch:
         words = round(SHORT_SECONDS / whole[0].fingerprint.seconds_per_word)
         first = max(0, (len(whole[0].fingerprint) - words) // 2)
         last = min(first + words, len(whole[0].fingerprint)) - 1
-        return whole, [Query(one.fingerprint.stretch(first, last), one.mirrored) for one in whole]
+        return whole, [Query(one.fingerprint.segment(first, last), one.mirrored) for one in whole]
 
 
 def _takes_by_others(clips: Sequence[AistClip], query: int, rng: np.random.Generator) -> dict[str, int]:

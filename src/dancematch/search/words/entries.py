@@ -39,7 +39,7 @@ def _window_bounds(total: int, seconds_per_word: float) -> Iterator[tuple[int, i
 def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
     """The overlapping stretches a long fingerprint is also known by; none for a short one."""
     for first, last in window_bounds(fingerprint):
-        yield fingerprint.stretch(first, last)
+        yield fingerprint.segment(first, last)
 
 
 class Grown:
