@@ -285,7 +285,7 @@ def cut_short(path: Path) -> None:
     [
         (garbage, "is not a catalogue, or it is damaged"),
         (foreign, "is a database, but not a dancematch catalogue"),
-        (newer, "has catalogue version 99, this dancematch reads up to 4; upgrade dancematch"),
+        (newer, "has catalogue version 99, this dancematch reads version 1 only"),
         (cut_short, "damaged"),
         (Path.mkdir, "is a folder, not a catalogue; name a file in it, such as .*dances.db.dances.db"),
         (os.mkfifo, "is neither a catalogue nor any other file; choose another name"),

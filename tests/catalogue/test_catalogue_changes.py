@@ -209,22 +209,17 @@ def test_new_words_for_all_are_a_new_beginning(store):
     assert (2.0, 0.8, "other") == (track.period_seconds, track.period_strength, track.fingerprint.model_id)
 
 
-def test_periods_are_kept_and_told(store):
+def test_periods_are_kept(store):
+    """Those of every track; of a dance, those of its first dancer."""
     dance, (track,) = new("a")
     store.add(dance, [StoredTrack(track.fingerprint, None, 1.5, 0.7), track])
     store.add(*new("b"))
-    (key,) = [known.key for known in store.unmeasured(9) if known.dance_id == "b"]
-    store.set_periods([(key, None, 0.1)])
     periods = {
         (t.dance_id, t.dancer): (t.period_seconds, t.period_strength) for t in store.everything().added
     }
 
-    assert {("a", 1): (1.5, 0.7), ("a", 2): (None, None), ("b", 1): (None, 0.1)} == periods
-    assert [(1.5, 0.7), (None, 0.1)] == [(d.period_seconds, d.period_strength) for d in store.dances()]
-    assert [("a", 2)] == [(known.dance_id, known.dancer) for known in store.unmeasured(9)]
-    found = store.changes(2)
-    assert found is not None
-    assert ((key,), [key]) == (found.removed, [track.key for track in found.added])
+    assert {("a", 1): (1.5, 0.7), ("a", 2): (None, 0.0), ("b", 1): (None, 0.0)} == periods
+    assert [(1.5, 0.7), (None, 0.0)] == [(d.period_seconds, d.period_strength) for d in store.dances()]
 
 
 def seen(store: Store, name: str) -> list[bool]:
@@ -366,7 +361,7 @@ def state(found: Changes) -> dict[int, tuple]:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["toggle", "toggle", "exclude", "clear", "period"]),
+        st.sampled_from(["toggle", "toggle", "exclude", "clear"]),
         st.integers(0, 1),
         st.booleans(),
     ),
@@ -385,11 +380,8 @@ def change(store: Store, action: str, number: int) -> None:
         store.add(*new(name, dancers=1 + number))
     elif action == "exclude":
         store.exclude(name, Span(number, number + 1))
-    elif action == "clear":
-        store.clear_exclusions(name)
     else:
-        keys = [track.key for track in store.everything().added if track.dance_id == name]
-        store.set_periods([(key, float(store.generation), 0.5) for key in keys])
+        store.clear_exclusions(name)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=ONE_STORE)

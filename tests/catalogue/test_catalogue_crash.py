@@ -10,7 +10,6 @@ import os
 import random
 import resource
 import select
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,9 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from test_catalogue_migrate import VERSION_1
 
-from dancematch.catalogue.migrations import STEPS
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.verify import problems_of
@@ -184,73 +181,48 @@ def test_kill_9_at_any_moment_loses_nothing_acknowledged_and_leaves_nothing_half
     assert sum(report["lines"] > 3 for report in reports) > KILLS / 3
 
 
-def old_catalogue(path: Path, count: int) -> Path:
-    """A catalogue of the first version with so many dances."""
-    numbers = range(3, count + 1)
-    connection = sqlite3.connect(path)
-    connection.executescript(VERSION_1)
-    connection.executemany(
-        "INSERT INTO dances VALUES (?, ?, NULL, NULL, 'x', ?, 3.0, '')",
-        [(number, f"d{number}", f"h{number}") for number in numbers],
-    )
-    connection.executemany(
-        "INSERT INTO tracks SELECT ?, ?, 1, start, 0.5, 2, 8, words, visibility, NULL, NULL, NULL "
-        "FROM tracks WHERE key = 3",
-        [(number + 1, number) for number in numbers],
-    )
-    connection.commit()
-    connection.close()
-    return path
-
-
-def open_and_halt(path: str, moment: int, say: Callable[[str], object]) -> None:
-    """Open a catalogue, but come to a halt before the statement of that number."""
+def make_and_halt(path: str, moment: int, say: Callable[[str], object]) -> None:
+    """Make a catalogue, but come to a halt before the statement of that number."""
     numbers = itertools.count()
 
     def halt(*_: object) -> None:
         if next(numbers) == moment:
             say("halted")
-            time.sleep(60)
+            signal.pause()
 
     sa.event.listen(sa.Engine, "before_cursor_execute", halt)
-    Store(path, None)
+    Store(path, MODEL)
     say("done")
-    time.sleep(60)
+    signal.pause()
 
 
-def kill_migrations(path: str) -> None:
-    """Kill a migration before each of its statements, and report on what is left."""
-    done = False
+def kill_makers(path: str) -> None:
+    """Kill the making of a catalogue before each of its statements, and report on what is left."""
     for moment in itertools.count():
-        if done:
-            break
-        copy = f"{path}.{moment}"
-        shutil.copy(path, copy)
+        attempt = f"{path}.{moment}"
         lines = lines_of_a_killed_child(
-            lambda say, copy=copy, moment=moment: open_and_halt(copy, moment, say), delay=0
+            lambda say, attempt=attempt, moment=moment: make_and_halt(attempt, moment, say), delay=0
         )
-        done = lines == ["done"]
-        connection = sqlite3.connect(copy)
-        (version,) = connection.execute("SELECT value FROM facts WHERE name = 'version'").fetchone()
+        connection = sqlite3.connect(attempt)
         tables = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
         connection.close()
-        store = Store(copy, None)
-        problems = [str(problem) for problem in problems_of(store)]
-        tell([version, tables, len(store.dances()), problems])
+        store = Store(attempt, MODEL)
+        store.add(*made("room-1"))
+        tell([tables, half_dances(store), [str(problem) for problem in problems_of(store)]])
         store.close()
+        if lines == ["done"]:
+            return
 
 
-def test_kill_9_while_migrating_leaves_the_old_version_or_the_new(tmp_path):
-    """Killed before any statement of it; either way all dances are there at the next opening."""
-    reports = report_of(start(kill_migrations, old_catalogue(tmp_path / "old.db", 100)))
-    versions = [version for version, *_ in reports]
+def test_kill_9_while_a_catalogue_is_made_leaves_all_tables_or_none(tmp_path):
+    """Killed before any statement of it; either way the next one to add goes on."""
+    reports = report_of(start(kill_makers, tmp_path / "new.db"))
+    tables = [count for count, *_ in reports]
 
-    for version, tables, dances, problems in reports:
-        assert (version, tables) in [("1", 3), ("4", 6)]
-        assert (100, []) == (dances, problems)
-    assert sorted(versions) == versions
-    assert versions.count("1") > len(STEPS[1]) + len(STEPS[2])
-    assert "4" == versions[-1]
+    assert [([], [])] * len(reports) == [(half, problems) for _, half, problems in reports]
+    assert {0, 6} == set(tables)
+    assert sorted(tables) == tables
+    assert tables.count(0) > 6
 
 
 def write_many(path: str, prefix: str, count: str) -> None:
@@ -332,27 +304,6 @@ def test_a_full_disk_refuses_a_batch_entirely_and_keeps_all_others(tmp_path):
     assert ([], []) == (half_dances(store), list(problems_of(store)))
     store.add(*made("room-1"))
     store.exclude("room-1", Span(0, 1))
-    store.close()
-
-
-def migrate_on_a_full_disk(path: str) -> None:
-    size = Path(path).stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    try:
-        Store(path, None)
-    except CatalogueError as error:
-        tell(str(error))
-
-
-def test_a_full_disk_leaves_a_catalogue_that_was_to_be_migrated_as_it_was(tmp_path):
-    path = old_catalogue(tmp_path / "old.db", 300)
-    before = path.read_bytes()
-    (complaint,) = report_of(start(migrate_on_a_full_disk, path))
-
-    assert complaint.startswith(f"the catalogue {path} cannot be used: ")
-    assert before == path.read_bytes()
-    store = Store(path, None)
-    assert (300, []) == (len(store.dances()), list(problems_of(store)))
     store.close()
 
 

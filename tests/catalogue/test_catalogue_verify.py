@@ -75,7 +75,7 @@ def test_stats_count_everything(path):
         found.words,
         found.exclusions,
     )
-    assert (MODEL, 4, 4, 0.5) == (found.model_id, found.version, found.generation, found.periodic_share)
+    assert (MODEL, 1, 4, 0.25) == (found.model_id, found.version, found.generation, found.periodic_share)
     assert {"pop": 2, "": 1} == found.by_collection
     assert {"": 1, "Halloween": 1, "folk": 1} == found.by_label
     assert found.bytes_on_disk is not None
@@ -122,13 +122,13 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
         ("UPDATE tracks SET vocabulary = 9 WHERE key = 1", "duet", "they are not those that were added"),
         ("UPDATE tracks SET start = start + 1 WHERE key = 1", "duet", "they are not those that were added"),
-        ("UPDATE tracks SET words_checksum = NULL WHERE key = 4", "waltz", "not those that were added"),
+        ("UPDATE tracks SET words_checksum = 7 WHERE key = 4", "waltz", "not those that were added"),
         ("UPDATE tracks SET fps = 29 WHERE key = 1", "duet", "the skeletons are damaged: they are not those"),
         ("UPDATE tracks SET joints = NULL WHERE key = 1", "duet", "the skeletons are damaged: they are not"),
         ("DELETE FROM states WHERE generation = 4", None, "generation 4, the latest, has no token"),
         ("INSERT INTO states VALUES (99, 'x')", None, "1 row(s) of states are of a later generation than 4"),
         ("UPDATE tracks SET period_seconds = -1 WHERE key = 1", "duet", "dancer 1: the period is -1.0 s"),
-        ("UPDATE tracks SET period_strength = NULL WHERE key = 1", "duet", "of strength None"),
+        ("UPDATE tracks SET period_strength = -1 WHERE key = 1", "duet", "of strength -1.0"),
         ("UPDATE tracks SET dancer = 0 WHERE key = 1", "duet", "dancers are counted from 1"),
         (
             "UPDATE tracks SET generation = 99 WHERE key = 1",
@@ -230,7 +230,7 @@ def test_the_verb_stats(run, path):
 
     assert (0, "") == (code, err)
     assert "dances: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\nwords: 220\n" in out
-    assert "periodic: 50% of dancers\n" in out
+    assert "periodic: 25% of dancers\n" in out
     assert re.search(r"^\(none\) +1$", out, re.MULTILINE)
     assert (3, {"pop": 2, "": 1}, MODEL) == (as_json["dances"], as_json["by_collection"], as_json["model_id"])
 

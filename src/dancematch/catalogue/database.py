@@ -1,7 +1,4 @@
-"""A catalogue's database, opened: that it is one, of which version and model, and how work on it is done.
-
-A file of an older version is brought to today's when it is opened, in one transaction.
-"""
+"""A catalogue's database, opened: its version and model are checked, work is done in transactions."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,7 +13,6 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, Operational
 
 from dancematch.catalogue import postgresql
 from dancematch.catalogue.connection import connect, is_read_only, shown
-from dancematch.catalogue.migrations import migrate
 from dancematch.catalogue.schema import VERSION, facts, metadata, states
 from dancematch.errors import CatalogueError, ModelMismatchError
 
@@ -135,13 +131,10 @@ class Database:
         with self.transaction(WRITE if empty else READ) as connection:
             if empty and self._on_postgresql:
                 postgresql.take_turn(connection, postgresql.MAKING_TABLES)
-            # Asked again: somebody may have been faster.
+            # Asked again: another process may have been faster.
             if not sa.inspect(connection).get_table_names():
                 self._make_tables(connection)
-            version = self._version(connection)
-        if version < VERSION:
-            self._bring_up_to_date(version)
-        with self.transaction() as connection:
+            self._require_version(connection)
             self.model_id = self.model_id or self.fact(connection, "model_id")
             self.require_ours(connection)
 
@@ -158,40 +151,28 @@ class Database:
         connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
         connection.execute(sa.insert(states).values(generation=0, token=uuid4().hex))
 
-    def _version(self, connection: sa.Connection) -> int:
-        """The version of a catalogue that can be read, or brought to where it can."""
+    def _require_version(self, connection: sa.Connection) -> None:
+        """Refuse a database that is no catalogue, or a catalogue of another version than today's."""
         existing = set(sa.inspect(connection).get_table_names())
         if not existing >= _ALWAYS_THERE:
             raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
         version = self.fact(connection, "version")
-        if version not in map(str, range(1, VERSION + 1)):
+        if version != str(VERSION):
             raise CatalogueError(
-                f"{self.where} has catalogue version {version}, this dancematch reads up to {VERSION}; "
-                f"upgrade dancematch"
+                f"{self.where} has catalogue version {version}, this dancematch reads version {VERSION} "
+                f"only; open it with the dancematch that made it, or add its recordings to a new catalogue"
             )
         missing = sorted(set(metadata.tables) - existing)
-        if int(version) == VERSION and missing:
+        if missing:
             raise CatalogueError(f"{self.where} is damaged: its table {missing[0]!r} is missing")
-        return int(version)
-
-    def _bring_up_to_date(self, version: int) -> None:
-        if is_read_only(self.engine.url):
-            raise CatalogueError(
-                f"{self.where} has catalogue version {version}, must be brought to {VERSION} and cannot be "
-                f"written; copy it to where it can be, then say: dancematch stats COPY"
-            )
-        with self.transaction(WRITE) as connection:
-            # Asked again, and locked where there are no files to lock: somebody may have been faster.
-            row = sa.select(facts.c.value).where(facts.c.name == "version").with_for_update()
-            current = int(connection.execute(row).scalar_one())
-            if current < VERSION:
-                migrate(connection, current)
 
     def require_ours(self, connection: sa.Connection) -> None:
         """Refuse to go on with another version or model, which somebody may have made since we opened."""
         version, stored = self.fact(connection, "version"), self.fact(connection, "model_id")
         if version != str(VERSION):
-            raise CatalogueError(f"{self.where} has become catalogue version {version}; upgrade dancematch")
+            raise CatalogueError(
+                f"{self.where} has become catalogue version {version}, this dancematch writes {VERSION} only"
+            )
         if stored != self.model_id:
             raise ModelMismatchError(
                 f"{self.where} holds words of the model {self._called(stored)}, not of "

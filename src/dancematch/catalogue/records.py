@@ -38,15 +38,12 @@ class Dance:
 
 @dataclass(frozen=True)
 class StoredTrack:
-    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept.
-
-    A strength without a period says that no period was found; neither, that nobody has looked.
-    """
+    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept."""
 
     fingerprint: Fingerprint
     motion: Motion | None = None
-    period_seconds: float | None = None
-    period_strength: float | None = None
+    period_seconds: float | None = None  # None if the dance does not repeat itself
+    period_strength: float = 0.0
     dancer: int | None = None  # the number; that of the place in the list if it is not given
 
 
@@ -58,7 +55,7 @@ class NewWords:
     dancer: int
     fingerprint: Fingerprint
     period_seconds: float | None = None
-    period_strength: float | None = None
+    period_strength: float = 0.0
 
 
 class ShardOf(NamedTuple):
@@ -83,7 +80,7 @@ class KnownTrack:
     label: str | None = None
     collection: str | None = None
     period_seconds: float | None = None
-    period_strength: float | None = None
+    period_strength: float = 0.0
     dance_key: int = field(default=0, compare=False)  # of the dance in the database
 
 

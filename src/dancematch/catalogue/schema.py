@@ -13,7 +13,7 @@ A generation alone does not name a state: a backup that is put back counts on fr
 was made, and comes by the same numbers again. The table `states` therefore gives every
 generation a random token, kept as long as removals are.
 
-A change of these tables needs a new version and a step in migrations.py.
+A change of these tables needs a new VERSION.
 """
 
 from sqlalchemy import (
@@ -22,7 +22,6 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -32,7 +31,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = 4
+VERSION = 1
 
 metadata = MetaData()
 
@@ -74,22 +73,14 @@ tracks = Table(
     Column("fps", Float),
     Column("joints", LargeBinary),  # float16 little-endian [frames, 15, 3] metres: 2 mm at 4 m
     Column("joint_visibility", LargeBinary),  # uint8 [frames, 15]
-    # Both NULL: nobody has looked. A strength alone: looked, and found no period.
-    Column("period_seconds", Float),
-    Column("period_strength", Float),
-    Column("generation", Integer, nullable=False, server_default="0", index=True),
+    Column("period_seconds", Float),  # NULL: the dance does not repeat itself
+    Column("period_strength", Float, nullable=False),
+    Column("generation", Integer, nullable=False, index=True),
     # checksums.py says of what; 32 bits without a sign, for which PostgreSQL's INTEGER is too small
-    Column("words_checksum", BigInteger),
+    Column("words_checksum", BigInteger, nullable=False),
     Column("skeletons_checksum", BigInteger),
     Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
     UniqueConstraint("dance", "dancer"),
-)
-
-Index(  # of those at whom nobody has looked, seldom any: asked at every opening
-    "ix_tracks_unmeasured",
-    tracks.c.key,
-    sqlite_where=tracks.c.period_strength.is_(None),
-    postgresql_where=tracks.c.period_strength.is_(None),
 )
 
 # PostgreSQL would try to make words and joints smaller, which takes long and gains nothing, and would keep

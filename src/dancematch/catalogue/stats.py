@@ -22,7 +22,7 @@ class Stats:
     seconds: float  # of dances
     words: int  # one a step and channel
     exclusions: int
-    periodic_share: float | None  # of the dancers who were looked at; None if none was
+    periodic_share: float | None  # of the dancers; None if there is none
     by_collection: dict[str, int]
     by_label: dict[str, int]
     bytes_on_disk: int | None
@@ -35,11 +35,10 @@ def stats_of(database: Database) -> Stats:
         sa.func.count(tracks.c.joints),
         sa.func.sum(sa.func.length(tracks.c.words)),
         sa.func.count(tracks.c.period_seconds),
-        sa.func.count(tracks.c.period_strength),
     ).select_from(tracks)
     of_dances = sa.select(sa.func.count(), sa.func.sum(dances.c.seconds)).select_from(dances)
     with database.transaction() as connection:
-        dancers, skeletons, word_bytes, periodic, looked_at = connection.execute(of_tracks).one()
+        dancers, skeletons, word_bytes, periodic = connection.execute(of_tracks).one()
         number, seconds = connection.execute(of_dances).one()
         return Stats(
             model_id=database.fact(connection, "model_id"),
@@ -51,7 +50,7 @@ def stats_of(database: Database) -> Stats:
             seconds=float(seconds or 0),
             words=int(word_bytes or 0) // 2,
             exclusions=connection.execute(sa.select(sa.func.count()).select_from(exclusions)).scalar_one(),
-            periodic_share=periodic / looked_at if looked_at else None,
+            periodic_share=periodic / dancers if dancers else None,
             by_collection=_counted_by(connection, dances.c.collection),
             by_label=_counted_by(connection, dances.c.label),
             bytes_on_disk=bytes_on_disk(connection, metadata.tables),

@@ -254,27 +254,6 @@ class Store(Database):
         query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
         return {(name, dancer): key for name, dancer, key in connection.execute(query)}
 
-    def unmeasured(self, limit: int) -> tuple[KnownTrack, ...]:
-        """Some of the tracks whose period nobody has looked for, as in a catalogue of the first version."""
-        nobody_looked = tracks.c.period_strength.is_(None)
-        with self.transaction() as connection:
-            some = sa.select(tracks.c.key).where(nobody_looked).order_by(tracks.c.key).limit(limit)
-            keys = connection.execute(some).scalars().all()
-            return self._known(connection, tracks.c.key.in_(keys)) if keys else ()
-
-    def set_periods(self, found: Iterable[tuple[int, float | None, float]]) -> None:
-        """Note of tracks, by their keys, the period (None if there is none) and how strong it is."""
-        with self.transaction(WRITE) as connection:
-            generation = self.next_generation(connection)
-            rows = [
-                {"track": key, "period_seconds": seconds, "period_strength": strength}
-                for key, seconds, strength in found
-            ]
-            if rows:
-                connection.execute(sa.update(tracks).where(tracks.c.key == sa.bindparam("track")), rows)
-                ours = tracks.c.key.in_([row["track"] for row in rows])
-                changes.note_changed(self, connection, ours, generation)
-
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
         """Never again match this stretch of a dance; the stretch that is excluded now.
 

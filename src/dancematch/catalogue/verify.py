@@ -128,7 +128,7 @@ def _track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
     except (ValueError, TypeError, InputError) as error:
         yield f"the skeletons are damaged: {error}"
     period, strength = row["period_seconds"], row["period_strength"]
-    if period is not None and (strength is None or not 0 < period < math.inf):
+    if strength < 0 or not (period is None or 0 < period < math.inf):
         yield f"the period is {period} s, of strength {strength}"
 
 

@@ -28,7 +28,6 @@ from dancematch.pipeline.extract import (
     motions_of_many,
     named_anew,
 )
-from dancematch.pipeline.periods import measure_periods
 from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions
@@ -102,7 +101,6 @@ class Catalogue:
         self._store = Store(where, tokeniser.model_id, create=create, lazily=True, called=called)
         self._make_estimator = make_estimator
         self._kept = CachedEngine(self._store, tokeniser.codebook, self._background)
-        measure_periods(self._store, tokeniser)
 
     def add(
         self,

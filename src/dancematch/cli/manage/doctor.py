@@ -22,7 +22,7 @@ def doctor_command(catalogue: str | None, cluster: str | None, as_json: bool) ->
     """Check versions, libraries, codecs, pose networks, models, room on disk and, if named, CATALOGUE.
 
     A line each: ok, warning or problem, and what to do. Exits with 1 if there is a problem. Nothing is
-    fetched or changed, except that a CATALOGUE of an older version is brought to today's, as by every verb.
+    fetched or changed.
 
     \b
     Example:

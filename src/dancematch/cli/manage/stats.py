@@ -43,7 +43,7 @@ def _print(found: "Stats") -> None:
         "dancers": f"{found.dancers:,}, {found.with_skeletons:,} with skeletons",
         "seconds": f"{found.seconds:,.1f}",
         "words": f"{found.words:,}",
-        "periodic": "not measured" if share is None else f"{share:.0%} of dancers",
+        "periodic": "no dancers" if share is None else f"{share:.0%} of dancers",
         "excluded": f"{found.exclusions:,} stretch(es)",
         "model": found.model_id,
         "on disk": "not known" if size is None else f"{size / 1e6:,.1f} MB",

@@ -24,7 +24,7 @@ class NewTrack:
     fingerprint: Fingerprint
     label: str | None = None
     collection: str | None = None
-    period_seconds: float | None = None  # None = the dance does not repeat itself, or nobody has looked
+    period_seconds: float | None = None  # None = the dance does not repeat itself
 
 
 @dataclass(frozen=True, eq=False)
