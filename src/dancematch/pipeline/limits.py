@@ -1,16 +1,18 @@
-"""What looking at one file may cost, and how a process keeps to it."""
+"""What the analysis of one file may cost, and how a worker process keeps to it."""
 
 import os
+import time
 from dataclasses import dataclass
 from typing import Literal
 
 MEGABYTE = 1 << 20
 
-_NICER = 10  # whoever answers questions goes first
-_MOST_FILES = 256
-_MOST_WRITTEN = 1 << 30  # bytes
+_NICE = 10  # a process that answers searches goes first
+_MAX_OPEN_FILES = 256
+_MAX_WRITTEN_BYTES = 1 << 30
+_THREADS = 4  # processor seconds per second of the limit
 
-Limit = Literal["seconds", "memory_bytes"]  # of those below, that a file may go beyond while it is looked at
+Limit = Literal["seconds", "memory_bytes"]  # those of `WorkLimits` that a file may exceed while it is analysed
 
 
 @dataclass(frozen=True)
@@ -23,23 +25,30 @@ class WorkLimits:
     video_pixels: int = 4096 * 2176  # of a frame
 
 
-def limit_self(limits: WorkLimits, *, files: int | None = 1) -> None:
-    """Let the system itself end this process if it wants too much.
-
-    Processor time is limited for so many `files`; None looks at any number, and is watched from outside.
-    """
+def limit_self(limits: WorkLimits) -> None:
+    """Let the operating system end this process if it takes more memory, disk or files than allowed."""
     import resource
 
     allowed = {
         resource.RLIMIT_AS: limits.memory_bytes,
-        resource.RLIMIT_FSIZE: _MOST_WRITTEN,
-        resource.RLIMIT_NOFILE: _MOST_FILES,
+        resource.RLIMIT_FSIZE: _MAX_WRITTEN_BYTES,
+        resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
-    if files is not None:
-        allowed[resource.RLIMIT_CPU] = files * int(4 * limits.seconds) + 1  # of all threads together
     for kind, most in allowed.items():
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
-    os.nice(_NICER)
+    os.nice(_NICE)
+
+
+def limit_processor_time(limits: WorkLimits) -> None:
+    """Let the operating system end this process if its next file takes more processor time than allowed.
+
+    The parent's watch ends it earlier; this one holds if the parent is gone.
+    """
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    most = int(time.process_time() + _THREADS * limits.seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -1,7 +1,7 @@
-"""Clips that ended the processes that looked at them: noted, so that nobody looks again unasked.
+"""Clips that killed their workers: recorded, so that they are not analysed again unasked.
 
-JSON lines beside the catalogue's file or, for a database, in the user's cache folder; a line a clip, by
-its content.
+JSON lines beside the catalogue's file or, for a database, in the user's cache folder; one line per clip, by
+content hash.
 """
 
 import json
@@ -20,24 +20,24 @@ SUFFIX = ".quarantine.jsonl"
 
 @dataclass(frozen=True)
 class Quarantined:
-    """A clip that is not looked at."""
+    """A clip that is not analysed."""
 
-    content: str  # as `content_hash` names it
+    content: str  # hash
     file: str
     reason: str
     date: str
-    limit: Limit | None = None  # that it went beyond, or may have
+    limit: Limit | None = None  # that it exceeded, or may have
     allowed: float | None = None  # by that limit
 
-    def is_tried_again(self, limits: WorkLimits) -> bool:
-        """Whether more is allowed now than what it wanted more of."""
+    def is_released(self, limits: WorkLimits) -> bool:
+        """Whether more is allowed now of what it exceeded."""
         if self.limit is None or self.allowed is None:
             return False
         return float(getattr(limits, self.limit)) > self.allowed
 
 
 def quarantine_path(catalogue: Catalogue) -> Path:
-    """Where a catalogue's list is."""
+    """Where the list of a catalogue is."""
     database = Path(catalogue.where)
     if "://" in catalogue.where:
         return cache_folder() / "quarantine" / f"{catalogue.identity}{SUFFIX}"
@@ -45,7 +45,7 @@ def quarantine_path(catalogue: Catalogue) -> Path:
 
 
 class Quarantine:
-    """The list, read once and written at every change."""
+    """The list of quarantined clips, read once and written at every change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,20 +61,20 @@ class Quarantine:
             self._clips = {clip.content: clip for clip in clips}
 
     def find(self, content: str, limits: WorkLimits) -> Quarantined | None:
-        """The note on a clip that is not to be looked at within these limits, if there is one."""
+        """The record of a clip that is not to be analysed within these limits, if there is one."""
         found = self._clips.get(content)
-        return None if found is None or found.is_tried_again(limits) else found
+        return None if found is None or found.is_released(limits) else found
 
     def add(
         self, content: str, file: str, reason: str, limit: Limit | None = None, allowed: float | None = None
     ) -> None:
-        """Note a clip, and which limit it went beyond."""
+        """Record a clip, and which limit it exceeded."""
         today = datetime.now(UTC).date().isoformat()
         self._clips[content] = Quarantined(content, file, reason, today, limit, allowed)
         self._write()
 
     def discard(self, content: str) -> None:
-        """Let a clip go."""
+        """Take a clip off the list."""
         if self._clips.pop(content, None) is not None:
             self._write()
 

@@ -1,0 +1,96 @@
+"""Files -> Analyses, in this process or in several workers."""
+
+import base64
+import pickle
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from queue import SimpleQueue
+
+from dancematch import formats
+from dancematch.errors import DanceMatchError, InputError
+from dancematch.pipeline.analysis import Analysis, MakeEstimator, Progress, analyse_file
+from dancematch.pipeline.worker_process import Worker, WorkerDiedError, WorkerSetup
+from dancematch.pose import PoseEstimator, default_estimator
+
+# Analyses clips, given with their content hashes, and yields one result per clip, in any order.
+Analyser = Callable[[Mapping[Path, str], Progress | None], Iterator[Analysis]]
+
+_POLL_SECONDS = 0.2
+
+
+def analyse_files(
+    paths: Sequence[Path],
+    *,
+    jobs: int = 1,
+    make_estimator: MakeEstimator = default_estimator,
+    on_progress: Progress | None = None,
+) -> Iterator[Analysis]:
+    """What each file shows, in their order; a bad file spoils only its own result.
+
+    With several `jobs`, `make_estimator` runs once in each worker process and must be importable there.
+    Closing the iterator ends the work; files that wait are never begun.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs must be 1 or more, got {jobs}")
+    report = on_progress or (lambda _share: None)
+    # Made here in any case: what it lacks is downloaded, or complained of, once and not in every worker.
+    estimator = None if all(map(formats.is_motion_file, paths)) else make_estimator()
+    if jobs == 1 or len(paths) < 2:
+        for done, path in enumerate(paths):
+            yield _analyse_here(path, estimator, lambda share, done=done: report((done + share) / len(paths)))  # type: ignore[misc]
+            report((done + 1) / len(paths))
+        return
+    yield from _analyse_in_workers(paths, min(jobs, len(paths)), make_estimator, report)
+
+
+def _analyse_here(path: Path, estimator: PoseEstimator | None, report: Progress) -> Analysis:
+    try:
+        return analyse_file(path, estimator=estimator, on_progress=report)
+    except DanceMatchError as error:
+        return Analysis(path, error=error)
+
+
+def _analyse_in_workers(
+    paths: Sequence[Path], jobs: int, make_estimator: MakeEstimator, report: Progress
+) -> Iterator[Analysis]:
+    setup = WorkerSetup(estimator=base64.b64encode(pickle.dumps(make_estimator)).decode())
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for _ in range(jobs):
+        idle.put(Worker(setup))
+    shares, stop = [0.0] * len(paths), threading.Event()
+
+    def analyse(number: int) -> Analysis:
+        worker = idle.get()
+        try:
+            return _analyse_there(worker, paths[number], lambda share: shares.__setitem__(number, share), stop)
+        finally:
+            shares[number] = 1.0
+            idle.put(worker)
+
+    with ThreadPoolExecutor(jobs, thread_name_prefix="dancematch-worker") as pool:
+        futures: deque[Future[Analysis]] = deque(pool.submit(analyse, number) for number in range(len(paths)))
+        try:
+            while futures:
+                future = futures.popleft()  # not kept: thousands of videos' skeletons would pile up
+                while not wait([future], _POLL_SECONDS).done:
+                    report(sum(shares) / len(paths))
+                yield future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            while not idle.empty():
+                idle.get().close()
+    report(1.0)
+
+
+def _analyse_there(worker: Worker, path: Path, report: Progress, stop: threading.Event) -> Analysis:
+    try:
+        return worker.analyse(path, on_progress=report, stop=stop)
+    except DanceMatchError as error:
+        return Analysis(path, error=error)
+    except WorkerDiedError:
+        reason = f"the process that read {path} died, perhaps for lack of memory"
+        return Analysis(path, error=InputError(f"{reason}; try a shorter or smaller clip"))

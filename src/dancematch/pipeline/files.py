@@ -1,0 +1,83 @@
+"""Which files are clips, and what names a file's content."""
+
+import glob
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dancematch import formats
+from dancematch.errors import DanceMatchError, InputError
+
+VIDEO_SUFFIXES = frozenset(
+    {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov"}
+    | {".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
+)
+
+# Folders beside a catalogue: its index cache, whole or unfinished, and the service's working folder.
+CACHE_SUFFIX = ".cache"
+SERVICE_SUFFIX = ".service"
+_NO_CLIPS = (CACHE_SUFFIX, ".part", SERVICE_SUFFIX)
+
+
+def content_hash(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, or of the names and bytes of all files in a folder."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.is_file())
+            hashes = [f"{file.name} {content_hash(file)}" for file in inside]
+            return hashlib.sha256("\n".join(hashes).encode(errors="surrogateescape")).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def rename_in_error(error: DanceMatchError | None, original: Path, path: Path) -> DanceMatchError | None:
+    """The error about `original`, worded for another file with the same content."""
+    if error is None:
+        return None
+    if path.suffix != original.suffix:  # what was expected of the one may not be of the other
+        return type(error)(f"{path} has the very content of another file: {error}")
+    whole = rf"(?<![\w./-]){re.escape(str(original))}(?![\w/-])"
+    return type(error)(re.sub(whole, lambda _: str(path), str(error)))
+
+
+def find_clips(places: Sequence[str | Path]) -> list[Path]:
+    """The files named, and the videos and motion files in the folders named, in order of name.
+
+    A folder of frames (OpenPose) is one clip. A pattern such as "clips/*.mp4" names every file that fits it.
+    """
+    found: dict[Path, None] = {}
+    for place in [path for given in places for path in _expand(Path(given))]:
+        inside = [place] if place.is_file() else list(_clips_below(place))
+        if not inside:
+            raise InputError(f"there is no video or motion file in {place}")
+        found.update(dict.fromkeys(inside))
+    return list(found)
+
+
+def _expand(place: Path) -> list[Path]:
+    """The place itself or, if it does not exist and is a pattern, the files that fit it."""
+    if place.exists():
+        return [place]
+    if not glob.has_magic(str(place)):
+        raise InputError(f"{place} does not exist")
+    found = sorted(map(Path, glob.glob(str(place), recursive=True)))  # noqa: PTH207  (Path.glob: no absolute one)
+    if not found:
+        raise InputError(f"there is no file that fits {place}")
+    return found
+
+
+def _clips_below(folder: Path) -> Iterator[Path]:
+    if folder.name.endswith(_NO_CLIPS):
+        return
+    if formats.is_motion_file(folder):
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            yield from _clips_below(path)
+        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.holds_motion(path):
+            yield path

@@ -1,0 +1,147 @@
+"""The child process that analyses files, one after another, within limits; a file may kill it.
+
+    python -m dancematch.pipeline.worker '{"limits": {...}, "model": ..., "model_id": ...}'
+
+Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to stdout:
+`{"progress": 0.4}` from time to time, at last `{"done": true}` or `{"error": "VideoError", "message": "..."}`.
+The result is in the folder (`analysis.read_analysis`), with words if a model is named. Without limits the
+process may take what it needs. `worker_process.py` is the other end.
+"""
+
+import base64
+import json
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from dancematch import formats
+from dancematch.errors import DanceMatchError, ModelMismatchError
+from dancematch.model.names import called
+from dancematch.model.tokeniser import Tokeniser, load_model
+from dancematch.pipeline.analysis import analyse_file, write_analysis
+from dancematch.pipeline.limits import WorkLimits, limit_processor_time, limit_self
+from dancematch.pipeline.parent_watch import end_with_parent
+from dancematch.pipeline.tokenise import words_in
+from dancematch.pose.selection import select_motions
+
+if TYPE_CHECKING:
+    from dancematch.pose import PoseEstimator
+
+_PROGRESS_SECONDS = 0.2
+
+Request = Mapping[str, Any]
+Task = Callable[[Request], None]
+
+
+def main(
+    arguments: Sequence[str],
+    make_estimator: "Callable[[WorkLimits | None], PoseEstimator] | None" = None,
+    tasks: Mapping[str, Task] | None = None,
+) -> int:
+    """Answer requests until stdin ends; one that names a further task (`{"task": ...}`) goes to it."""
+    setup = json.loads(arguments[0])
+    limits = WorkLimits(**setup["limits"]) if setup.get("limits") else None
+    replies = _Replies()
+    if limits is not None:
+        limit_self(limits)
+    end_with_parent()
+    analyser = _Analyser(setup, limits, replies, make_estimator or _make_estimator(setup))
+    for line in sys.stdin:
+        request = json.loads(line)
+        if limits is not None:
+            limit_processor_time(limits)
+        try:
+            (tasks or {}).get(request.get("task"), analyser.analyse)(request)
+        except DanceMatchError as error:
+            replies.send({"error": type(error).__name__, "message": str(error)})
+        except MemoryError:
+            return 1  # the rest of this process cannot be trusted
+        else:
+            replies.send({"done": True})
+    return 0
+
+
+class _Replies:
+    """The stream of replies; what libraries print goes to stderr."""
+
+    def __init__(self) -> None:
+        self._stream: IO[str] = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        self._last_progress = 0.0
+        os.dup2(2, 1)
+
+    def send(self, reply: Request) -> None:
+        self._stream.write(json.dumps(reply) + "\n")
+        self._stream.flush()
+
+    def send_progress(self, share: float) -> None:
+        """Reply with the share that is done, but not for every frame."""
+        if time.monotonic() - self._last_progress > _PROGRESS_SECONDS:
+            self._last_progress = time.monotonic()
+            self.send({"progress": round(float(share), 4)})
+
+
+class _Analyser:
+    """Analyses files; model and estimator are loaded when a file first needs them."""
+
+    def __init__(
+        self,
+        setup: Request,
+        limits: WorkLimits | None,
+        replies: _Replies,
+        make_estimator: "Callable[[WorkLimits | None], PoseEstimator]",
+    ) -> None:
+        self._setup, self._limits, self._replies = setup, limits, replies
+        self._make_estimator = make_estimator
+
+    def analyse(self, request: Request) -> None:
+        source, target = Path(request["source"]), Path(request["target"])
+        estimator = None if formats.is_motion_file(source) else self._estimator
+        found = analyse_file(source, estimator=estimator, on_progress=self._replies.send_progress)
+        if self._setup.get("model_id"):
+            words = words_in(self._tokeniser, found.motions, source)
+            dancers = tuple(found.motions[dancer - 1] for dancer in words)
+            ignored = found.ignored + select_motions(found.motions)[1]
+            found = replace(found, motions=dancers, words=tuple(words.values()), ignored=ignored)
+        write_analysis(target, found)
+
+    @cached_property
+    def _estimator(self) -> "PoseEstimator":
+        return self._make_estimator(self._limits)
+
+    @cached_property
+    def _tokeniser(self) -> Tokeniser:
+        tokeniser, expected = load_model(self._setup["model"]), self._setup["model_id"]
+        if tokeniser.model_id != expected:
+            raise ModelMismatchError(
+                f"this node's model is {called(tokeniser.model_id)}, expected {called(expected)}; "
+                f"install the same dancematch and model on all nodes"
+            )
+        return tokeniser
+
+
+def _make_estimator(setup: Request) -> "Callable[[WorkLimits | None], PoseEstimator]":
+    """BlazePose within the limits, or the estimator of the process that started this one."""
+    if setup.get("estimator") is None:
+        return _make_blazepose
+    sys.path[:] = setup["path"]
+    make = pickle.loads(base64.b64decode(setup["estimator"]))  # noqa: S301  (from our parent, as multiprocessing does)
+    return lambda _limits: make()  # type: ignore[no-any-return]
+
+
+def _make_blazepose(limits: WorkLimits | None) -> "PoseEstimator":
+    from dancematch.pose.blazepose import BlazePose
+    from dancematch.pose.video import Limits
+
+    if limits is None:
+        return BlazePose()
+    return BlazePose(limits=Limits(limits.video_pixels, limits.video_seconds, limits.seconds))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,189 @@
+"""A child process that analyses files (`worker.py`), seen from its parent: asked, watched, ended, replaced."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dancematch.pipeline.analysis import Analysis, Progress, error_named, read_analysis
+from dancematch.pipeline.limits import WorkLimits
+
+COMMAND = (sys.executable, "-m", "dancematch.pipeline.worker")
+ATTEMPTS = 2  # the first worker may have died of an earlier file, or while the machine was short of memory
+
+_LONGEST_LINE = 1 << 16
+_POLL_SECONDS = 0.1
+
+
+class WorkerDiedError(Exception):
+    """The worker ended before it replied: the file is damaged, or takes more memory than is allowed."""
+
+
+class WorkerTooSlowError(Exception):
+    """The worker was ended because the file took more time than is allowed."""
+
+
+class WorkerStoppedError(Exception):
+    """The worker was ended because its result is not wanted any more."""
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """How files are analysed, the same for all of one worker."""
+
+    limits: WorkLimits | None = None
+    model: str | None = None
+    model_id: str | None = None  # if given, words of this model come with the motions
+    estimator: str | None = None  # a pickled callable in base64; BlazePose if None
+    command: tuple[str, ...] = COMMAND
+
+    def arguments(self) -> list[str]:
+        """The command line of a worker process."""
+        setup = {
+            "limits": None if self.limits is None else asdict(self.limits),
+            "model": self.model,
+            "model_id": self.model_id,
+            "estimator": self.estimator,
+            "path": sys.path,
+        }
+        return [*self.command, json.dumps(setup)]
+
+
+class Worker:
+    """A child process for one file at a time; it is started by the first, and anew after a death."""
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        self.setup = setup
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def analyse(
+        self,
+        path: Path,
+        *,
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> Analysis:
+        """What a file shows; raises one of the errors above if the worker does not survive it.
+
+        An expected error about the file is raised as it was in the worker.
+        """
+        with tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
+            for attempt in range(1, attempts + 1):
+                try:
+                    request = {"source": str(path), "target": folder}
+                    self.request(request, on_progress=on_progress, stop=stop)
+                    break
+                except WorkerDiedError:
+                    if attempt == attempts:
+                        raise
+            return read_analysis(Path(folder), path)
+
+    def request(
+        self,
+        request: Mapping[str, Any],
+        *,
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Send one request and wait until it is done."""
+        process = self._running()
+        watch = _Watch(process, self.setup.limits, stop)
+        try:
+            reply = _exchange(process, request, on_progress)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            watch.end()
+        if stop is not None and stop.is_set():
+            self.close()
+            raise WorkerStoppedError
+        if reply.get("error"):
+            raise error_named(str(reply["error"]), str(reply.get("message")))
+        if not reply.get("done"):
+            self.close()
+            raise WorkerTooSlowError if watch.too_slow else WorkerDiedError
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            self._process = subprocess.Popen(  # noqa: S603  (our own interpreter)
+                self.setup.arguments(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=True,  # Ctrl-C is for the parent, which ends its workers itself
+            )
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _exchange(
+    process: "subprocess.Popen[bytes]", request: Mapping[str, Any], on_progress: Progress | None
+) -> dict[str, Any]:
+    """The last reply to a request; the empty one if the process ended first."""
+    assert process.stdin is not None  # noqa: S101  (it was asked for)
+    assert process.stdout is not None  # noqa: S101
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+    while line := process.stdout.readline(_LONGEST_LINE):
+        reply: dict[str, Any] = json.loads(line)
+        if "progress" not in reply:
+            return reply
+        if on_progress is not None:
+            on_progress(float(reply["progress"]))
+    return {}
+
+
+class _Watch(threading.Thread):
+    """Kills a process that takes too long or whose result is not wanted any more."""
+
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", limits: WorkLimits | None, stop: threading.Event | None
+    ) -> None:
+        super().__init__(daemon=True, name="dancematch-watch")
+        self.too_slow = False
+        self._process, self._unwanted, self._done = process, stop, threading.Event()
+        self._deadline = None if limits is None else time.monotonic() + limits.seconds
+        self.start()
+
+    def run(self) -> None:
+        while not self._done.wait(_POLL_SECONDS):
+            self.too_slow = self._deadline is not None and time.monotonic() > self._deadline
+            if self.too_slow or (self._unwanted is not None and self._unwanted.is_set()):
+                self._process.kill()
+                return
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._done.set()
+        self.join()
+
+
