@@ -34,12 +34,13 @@ from opening import fill
 
 from cluster_nodes import Nodes
 from dancematch.cluster.connect import connect
-from dancematch.cluster.ingest import Ingest
-from dancematch.cluster.looking import Way
-from dancematch.cluster.quarantine import Quarantine
+from dancematch.cluster.ingest import ClusterAnalyser
 from dancematch.cluster.search import ClusterSearch
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.limits import WorkLimits
+from dancematch.pipeline.quarantine import Quarantine
+from dancematch.pipeline.worker_process import WorkerSetup
 from dancematch.synthetic.demo import Scene
 
 CLIENTS = 4
@@ -196,12 +197,14 @@ def ingest(options, nodes: Nodes) -> None:
         clips = sorted(folder.glob("*.mp4"))
         for workers in (2, 1):
             with open_catalogue(folder / f"{workers}.db") as known:
-                way = Way(None, known.tokeniser.model_id)
-                look = Ingest(way, Quarantine(folder / f"{workers}.quarantine"), nodes.address)
-                list(known.add_many(clips[:NODES], look=look))
+                setup = WorkerSetup(WorkLimits(), None, known.tokeniser.model_id)
+                analyser = ClusterAnalyser(setup, Quarantine(folder / f"{workers}.quarantine"), nodes.address)
+                list(known.add_many(clips[:NODES], analyser=analyser))
                 rest = clips[NODES:]
                 taken = seconds(
-                    lambda known=known, look=look, rest=rest: list(known.add_many(rest, look=look))
+                    lambda known=known, analyser=analyser, rest=rest: list(
+                        known.add_many(rest, analyser=analyser)
+                    )
                 )
                 minutes[workers] = 60 * len(rest) / taken
                 show("ingest", workers=workers, clips=len(rest), clips_a_minute=round(minutes[workers], 1),

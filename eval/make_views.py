@@ -17,7 +17,7 @@ from tqdm import tqdm
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
 from dancematch.motion import clean, excerpt, to_body15
-from dancematch.pipeline.extract import motions_of
+from dancematch.pipeline.analysis import extract_motions
 from dancematch.pose.blazepose import BlazePose
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance
@@ -55,7 +55,7 @@ def main() -> None:
             clip = Path(folder) / "clip.mp4"
             render(part, clip, appearances=[Appearance.random(number)], camera=camera, size=(640, 480))
             try:
-                seen = motions_of(clip, estimator=estimator)
+                seen = extract_motions(clip, estimator=estimator)
             except DanceMatchError as error:
                 tqdm.write(f"{path}: {error}")
                 continue

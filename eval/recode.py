@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
-from dancematch.pipeline.extract import motions_of
+from dancematch.pipeline.analysis import extract_motions
 from dancematch.pose.blazepose import BlazePose
 from dancematch.pose.video import read_frames
 
@@ -48,7 +48,7 @@ def main() -> None:
                 copy = Path(folder) / "copy.mp4"
                 write(copy, remake(frames_of(options.clips / file)), quality)
                 try:
-                    npz.write(target, motions_of(copy, estimator=estimator), source={"name": file})
+                    npz.write(target, extract_motions(copy, estimator=estimator), source={"name": file})
                 except DanceMatchError as error:
                     tqdm.write(f"{file}, {change}: {error}")
 

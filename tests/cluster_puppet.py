@@ -1,4 +1,4 @@
-"""The process that looks at clips on a node; a "video" is a text that says what is to be seen in it.
+"""The worker that analyses clips on a node; a "video" is a text that says what is to be seen in it.
 
 The number of a dance; "nobody"; or trouble: "deadly" ends the process, "endless" never
 comes to an end, "hungry" wants ever more memory.
@@ -8,7 +8,7 @@ import signal
 import sys
 
 from dance_samples import Puppet as PlainPuppet
-from dancematch.cluster import child
+from dancematch.pipeline import worker
 
 
 class Puppet(PlainPuppet):
@@ -26,4 +26,4 @@ class Puppet(PlainPuppet):
 
 
 if __name__ == "__main__":
-    sys.exit(child.main(sys.argv[1:], lambda _limits: Puppet()))
+    sys.exit(worker.main(sys.argv[1:], lambda _limits: Puppet()))

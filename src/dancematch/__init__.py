@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from dancematch.formats import write as write_motions
     from dancematch.model.tokeniser import load_model
     from dancematch.motion import canonicalise, mirror, perturb
+    from dancematch.pipeline.analysis import extract_motions
     from dancematch.pipeline.catalogue import Catalogue, open_catalogue
-    from dancematch.pipeline.extract import motions_of
 
 _LAZY = {
     "Catalogue": ("dancematch.pipeline.catalogue", "Catalogue"),
     "canonicalise": ("dancematch.motion", "canonicalise"),
     "load_model": ("dancematch.model.tokeniser", "load_model"),
     "mirror": ("dancematch.motion", "mirror"),
-    "motions_of": ("dancematch.pipeline.extract", "motions_of"),
+    "extract_motions": ("dancematch.pipeline.analysis", "extract_motions"),
     "open_catalogue": ("dancematch.pipeline.catalogue", "open_catalogue"),
     "perturb": ("dancematch.motion", "perturb"),
     "read_motions": ("dancematch.formats", "read"),
@@ -47,9 +47,9 @@ __all__ = [
     "Skeleton",
     "Span",
     "canonicalise",
+    "extract_motions",
     "load_model",
     "mirror",
-    "motions_of",
     "open_catalogue",
     "perturb",
     "read_motions",

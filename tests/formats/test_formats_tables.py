@@ -8,7 +8,7 @@ import pytest
 
 from dancematch import formats
 from dancematch.errors import FormatError
-from dancematch.pipeline.extract import clips_in
+from dancematch.pipeline.files import find_clips
 from dancematch.skeletons import BLAZEPOSE33, COCO17
 from formats_samples import SAMPLES, coco_joints, picture_marks, pixels, write_table
 
@@ -147,5 +147,5 @@ def test_labels_and_indexes_in_a_folder_are_left_alone(tmp_path):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "noise.csv").write_bytes(bytes(range(256)) * 10)
 
-    assert [tmp_path / "landmarks.csv", tmp_path / "movenet.csv"] == clips_in([tmp_path])
-    assert [tmp_path / "labels.csv"] == clips_in([tmp_path / "labels.csv"])
+    assert [tmp_path / "landmarks.csv", tmp_path / "movenet.csv"] == find_clips([tmp_path])
+    assert [tmp_path / "labels.csv"] == find_clips([tmp_path / "labels.csv"])

@@ -17,7 +17,7 @@ from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline import cached_engine as kept_engine
 from dancematch.pipeline.cached_engine import CachedEngine
-from dancematch.pipeline.extract import clips_in
+from dancematch.pipeline.files import find_clips
 from dancematch.search.engine import Engine, Query
 from dancematch.search.words.tracks import NewTrack, packed_volume
 from dancematch.types import SEEN_FROM, Span
@@ -199,7 +199,7 @@ def test_nothing_in_a_cache_is_taken_for_a_clip(file_store):
     clip = Path(file_store.where).with_name("clip.mp4")
     clip.touch()
 
-    assert [clip] == clips_in([clip.parent])
+    assert [clip] == find_clips([clip.parent])
 
 
 def test_a_small_catalogue_keeps_nothing(tmp_path):

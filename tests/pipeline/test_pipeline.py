@@ -14,15 +14,12 @@ from dance_samples import LEGS, Puppet, dance, standing, without, write_dance, w
 from dancematch import formats
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
 from dancematch.formats import npz
-from dancematch.pipeline.catalogue import Added, Catalogue, open_catalogue
-from dancematch.pipeline.extract import (
-    Outcome,
-    clips_in,
-    content_hash,
-    extract,
-    motions_of,
-    motions_of_many,
-)
+from dancematch.pipeline.analyse_files import analyse_files
+from dancematch.pipeline.analysis import Analysis, analyse_file, extract_motions
+from dancematch.pipeline.catalogue import Catalogue, open_catalogue
+from dancematch.pipeline.extract import extract
+from dancematch.pipeline.files import content_hash, find_clips
+from dancematch.pipeline.ingest import Added
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -34,7 +31,7 @@ def same_motion(motion, other) -> bool:
     return np.array_equal(motion.joints, other.joints) and motion.start == other.start
 
 
-def stories(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+def stories(outcomes: list[Analysis]) -> list[tuple[str, str]]:
     """Each file's name, and what came of it."""
     return [(o.path.stem, type(o.error).__name__ if o.error else f"{len(o.motions)}") for o in outcomes]
 
@@ -53,7 +50,7 @@ def openpose_folder(folder: Path, frames: int = 12) -> Path:
 
 def test_a_motion_file_needs_no_estimator(tmp_path):
     path = write_dance(tmp_path / "a.npz", 1)
-    (found,) = motions_of(path)
+    (found,) = extract_motions(path)
 
     assert same_motion(dance(1), found)
 
@@ -61,7 +58,7 @@ def test_a_motion_file_needs_no_estimator(tmp_path):
 def test_a_video_goes_through_the_estimator(tmp_path):
     (path,) = write_puppets(tmp_path, clip=2)
     told: list[float] = []
-    (found,) = motions_of(path, estimator=Puppet(), on_progress=told.append)
+    (found,) = extract_motions(path, estimator=Puppet(), on_progress=told.append)
 
     np.testing.assert_allclose(dance(2).joints, found.joints, atol=1e-5)
     assert [0.5] == told
@@ -69,7 +66,7 @@ def test_a_video_goes_through_the_estimator(tmp_path):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"gone\.mp4 does not exist"):
-        motions_of(tmp_path / "gone.mp4", estimator=Puppet())
+        extract_motions(tmp_path / "gone.mp4", estimator=Puppet())
 
 
 def test_folders_are_searched_for_clips(tmp_path):
@@ -78,24 +75,24 @@ def test_folders_are_searched_for_clips(tmp_path):
     deep = write_dance(tmp_path / "deep" / "er" / "b.NPZ".lower(), 1)
     videos = write_puppets(tmp_path, c=1, a=1)
 
-    assert [videos[1], videos[0], deep] == clips_in([tmp_path, deep])
-    assert [tmp_path / "notes.txt"] == clips_in([tmp_path / "notes.txt"])  # whoever names it means it
+    assert [videos[1], videos[0], deep] == find_clips([tmp_path, deep])
+    assert [tmp_path / "notes.txt"] == find_clips([tmp_path / "notes.txt"])  # whoever names it means it
 
 
 def test_a_folder_of_frames_is_one_clip(tmp_path):
     frames = openpose_folder(tmp_path / "shoot" / "take1")
     video = write_puppets(tmp_path / "shoot", zumba=1)[0]
 
-    assert [frames, video] == clips_in([tmp_path])
-    assert [frames] == clips_in([frames])
-    assert ["1"] == [story for _, story in stories(list(motions_of_many([frames])))]
+    assert [frames, video] == find_clips([tmp_path])
+    assert [frames] == find_clips([frames])
+    assert ["1"] == [story for _, story in stories(list(analyse_files([frames])))]
 
 
 def test_places_without_a_clip_are_named(tmp_path):
     with pytest.raises(InputError, match="there is no video or motion file in"):
-        clips_in([tmp_path])
+        find_clips([tmp_path])
     with pytest.raises(InputError, match="does not exist"):
-        clips_in([tmp_path / "gone"])
+        find_clips([tmp_path / "gone"])
 
 
 def test_equal_content_has_an_equal_name_only_then(tmp_path):
@@ -116,7 +113,7 @@ def test_many_files_keep_their_order_and_a_bad_one_spoils_only_itself(tmp_path, 
     paths.insert(1, tmp_path / "bad.npz")
     paths[1].write_bytes(b"garbage")
     told: list[float] = []
-    found = list(motions_of_many(paths, jobs=jobs, make_estimator=Puppet, on_progress=told.append))
+    found = list(analyse_files(paths, jobs=jobs, make_estimator=Puppet, on_progress=told.append))
 
     assert [
         ("d", "1"), ("bad", "FormatError"), ("c", "NoDancerError"), ("b", "1"), ("a", "1"),
@@ -130,7 +127,7 @@ def test_many_files_keep_their_order_and_a_bad_one_spoils_only_itself(tmp_path, 
 def test_a_killed_worker_spoils_only_its_file(tmp_path):
     """The system ends a process for lack of memory: an error for that file, no hang, the others go on."""
     paths = write_puppets(tmp_path, a=1, b="deadly", c=2)
-    found = list(motions_of_many(paths, jobs=2, make_estimator=Puppet))
+    found = list(analyse_files(paths, jobs=2, make_estimator=Puppet))
 
     assert [("a", "1"), ("b", "InputError"), ("c", "1")] == stories(found)
     assert "the process that read" in str(found[1].error)
@@ -140,7 +137,7 @@ def test_a_killed_worker_spoils_only_its_file(tmp_path):
 def test_whoever_stops_listening_stops_the_work(tmp_path, tale):
     """What is being worked on is left in the middle, and what waits is never begun."""
     paths = write_puppets(tmp_path, first=1, **{f"v{number}": tale for number in range(40)})
-    outcomes = motions_of_many(paths, jobs=2, make_estimator=Puppet)
+    outcomes = analyse_files(paths, jobs=2, make_estimator=Puppet)
     next(outcomes)
     began = time.monotonic()
     outcomes.close()
@@ -151,11 +148,11 @@ def test_whoever_stops_listening_stops_the_work(tmp_path, tale):
 @pytest.mark.parametrize("paths", [[], ["a"]])
 def test_jobs_must_be_a_number_of_processes(paths):
     with pytest.raises(InputError, match="jobs must be 1 or more, got 0"):
-        list(motions_of_many(paths, jobs=0))
+        list(analyse_files(paths, jobs=0))
 
 
 def test_nothing_to_do_is_done():
-    assert [] == list(motions_of_many([], jobs=2))
+    assert [] == list(analyse_files([], jobs=2))
 
 
 def test_extract_writes_what_was_seen(tmp_path):
@@ -404,7 +401,7 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     """Kill -9 of the process that started them leaves nobody behind."""
     script = (
         "import multiprocessing, time\n"
-        "from dancematch.pipeline.extract import end_with_parent\n"
+        "from dancematch.pipeline.parent_watch import end_with_parent\n"
         "def wait():\n    end_with_parent()\n    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
         "    child = multiprocessing.get_context('spawn').Process(target=wait)\n"
@@ -427,19 +424,17 @@ def alive(pid: int) -> bool:
     return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")
 
 
-def test_content_that_somebody_else_adds_meanwhile_is_skipped(tmp_path, monkeypatch):
+def test_content_that_somebody_else_adds_meanwhile_is_skipped(tmp_path):
     """Two who add the same folder at once: what the other was quicker with is known, not a failure."""
     npz.write(tmp_path / "one.npz", [dance(1)])
     with open_catalogue(tmp_path / "dances.db") as other, open_catalogue(tmp_path / "dances.db") as known:
-        look = known._without_work
 
-        def look_before_the_other_adds(path, *books):
-            found = look(path, *books)
-            other.add(path)
-            return found
+        def add_meanwhile(contents, _on_progress):
+            for path in contents:
+                other.add(path)
+                yield analyse_file(path)
 
-        monkeypatch.setattr(known, "_without_work", look_before_the_other_adds)
-        (added,) = known.add_many([tmp_path / "one.npz"])
+        (added,) = known.add_many([tmp_path / "one.npz"], analyser=add_meanwhile)
 
         assert (True, "one", None) == (added.skipped, added.dance_id, added.error)
 

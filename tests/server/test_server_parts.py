@@ -19,7 +19,7 @@ from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.extract import clips_in
+from dancematch.pipeline.files import find_clips
 from dancematch.pipeline.query_variants import readings_of
 from dancematch.report.evidence import QueryFile
 from dancematch.server.access.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
@@ -300,4 +300,4 @@ def test_a_folder_of_the_service_holds_no_clips(tmp_path):
     write_dance(tmp_path / "dances.db.service" / "uploads" / "a.npz", 1)
     kept = write_dance(tmp_path / "kept.npz", 2)
 
-    assert [Path(kept)] == clips_in([tmp_path])
+    assert [Path(kept)] == find_clips([tmp_path])

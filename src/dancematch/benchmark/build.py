@@ -31,7 +31,8 @@ from dancematch.benchmark.splits import hash_performers, split
 from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
-from dancematch.pipeline.extract import MakeEstimator, clips_in, content_hash, motions_of_many
+from dancematch.pipeline.analysis import MakeEstimator
+from dancematch.pipeline.files import content_hash, find_clips
 from dancematch.pipeline.tokenise import words_in
 from dancematch.pose import default_estimator
 from dancematch.synthetic.rendering.render_many import StageProgress
@@ -132,7 +133,7 @@ def _make_plan(
     own = (build_folder.release.absolute(), (build_folder.folder / "clips").absolute())
     paths = [
         path
-        for path in clips_in(videos)
+        for path in find_clips(videos)
         # A .json beside videos is what a downloader wrote, though it might be a motion elsewhere.
         if path.suffix != ".json" and not set(own) & set(path.absolute().parents)
     ]

@@ -1,4 +1,4 @@
 """The compositions that command line, service and library share.
 
-file --motions_of--> Motion --tokeniser--> Fingerprint --engine--> Match
+file --extract_motions--> Motion --tokeniser--> Fingerprint --engine--> Match
 """

@@ -65,7 +65,9 @@ def _analyse_in_workers(
     def analyse(number: int) -> Analysis:
         worker = idle.get()
         try:
-            return _analyse_there(worker, paths[number], lambda share: shares.__setitem__(number, share), stop)
+            return _analyse_there(
+                worker, paths[number], lambda share: shares.__setitem__(number, share), stop
+            )
         finally:
             shares[number] = 1.0
             idle.put(worker)

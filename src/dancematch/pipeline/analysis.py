@@ -1,12 +1,13 @@
 """File -> Motions: what one video or motion file shows, and how it travels between processes."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch import errors, formats
 from dancematch.errors import DanceMatchError, InputError
@@ -25,7 +26,7 @@ _MOTIONS, _WORDS, _IGNORED, _IMAGES = "motions.npz", "words.npz", "ignored.json"
 class ImageTrack:
     """Where one dancer is in the frames of a video."""
 
-    times: FloatArray  # [n] seconds
+    times: NDArray[np.float64]  # [n] seconds
     image: FloatArray  # [n, joints, 2] of width and height, y down
     visibility: FloatArray  # [n, joints]
 
@@ -55,7 +56,9 @@ def analyse_file(
     if formats.is_motion_file(path):
         return Analysis(path, tuple(formats.read(path)))
     found = estimate_dancers(path, estimator, on_progress)
-    images = [ImageTrack(one.times, one.image, one.visibility) for one in found.dancers if one.image is not None]
+    images = [
+        ImageTrack(one.times, one.image, one.visibility) for one in found.dancers if one.image is not None
+    ]
     motions = tuple(track.motion() for track in found.dancers)
     return Analysis(path, motions, ignored=found.ignored, images=tuple(images))
 
@@ -80,7 +83,9 @@ def write_analysis(folder: Path, analysis: Analysis) -> None:
         words_files.write(folder / _WORDS, list(analysis.words), overwrite=True)
     ignored = [{**vars(one.span), "reason": one.reason} for one in analysis.ignored]
     (folder / _IGNORED).write_text(json.dumps(ignored), encoding="utf-8")
-    arrays = {f"{name}_{n}": values for n, one in enumerate(analysis.images) for name, values in vars(one).items()}
+    arrays = {
+        f"{name}_{n}": values for n, one in enumerate(analysis.images) for name, values in vars(one).items()
+    }
     with (folder / _IMAGES).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
@@ -104,5 +109,6 @@ def _read_images(path: Path) -> tuple[ImageTrack, ...]:
 def error_named(name: str, message: str) -> DanceMatchError:
     """The error that a worker reported by the name of its class."""
     kind = getattr(errors, name, None)
-    expected = isinstance(kind, type) and issubclass(kind, DanceMatchError)
-    return kind(message) if expected else InputError(message)
+    if isinstance(kind, type) and issubclass(kind, DanceMatchError):
+        return kind(message)
+    return InputError(message)

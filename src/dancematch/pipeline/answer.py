@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dancematch.pipeline.extract import describe_ignored
+from dancematch.pipeline.analysis import describe_ignored
 from dancematch.pipeline.query_variants import QueryClip
 from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of

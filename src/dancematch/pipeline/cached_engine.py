@@ -19,7 +19,7 @@ from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
-from dancematch.pipeline.extract import CACHE_SUFFIX
+from dancematch.pipeline.files import CACHE_SUFFIX
 from dancematch.types import Codebook, Fingerprint
 
 if TYPE_CHECKING:

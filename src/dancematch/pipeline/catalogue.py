@@ -1,57 +1,30 @@
 """A catalogue of known dances that takes and finds whole files."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dancematch.catalogue.listing import Page, dance_of, names_of, page_of, with_skeletons
-from dancematch.catalogue.records import KnownTrack, require_name
+from dancematch.catalogue.records import KnownTrack
 from dancematch.catalogue.stats import Stats, stats_of
-from dancematch.catalogue.store import Dance, Exclusion, Store, StoredTrack
+from dancematch.catalogue.store import Dance, Exclusion, Store
 from dancematch.catalogue.verify import Problem, problems_of
-from dancematch.errors import DanceExistsError, DanceMatchError, InputError
-from dancematch.model.kmeans import require_words_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
-from dancematch.motion import to_body15
+from dancematch.pipeline.analyse_files import Analyser, analyse_files
+from dancematch.pipeline.analysis import MakeEstimator, Progress
 from dancematch.pipeline.cached_engine import CachedEngine
-from dancematch.pipeline.extract import (
-    Look,
-    MakeEstimator,
-    Outcome,
-    Progress,
-    clips_in,
-    content_hash,
-    motions_of_many,
-    named_anew,
-)
-from dancematch.pipeline.tokenise import period_in, words_in
+from dancematch.pipeline.files import find_clips
+from dancematch.pipeline.ingest import Added, Ingest, name_dance, store_dance, tokenise_dancers
 from dancematch.pose import default_estimator
-from dancematch.pose.selection import select_motions
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
-from dancematch.types import Fingerprint, IgnoredTrack, Motion, Span
+from dancematch.types import Fingerprint, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.query_variants import QueryClip, QueryDancer
     from dancematch.search.engine import Engine
-
-
-@dataclass(frozen=True)
-class Added:
-    """What became of a file that was to be added."""
-
-    path: Path
-    dance_id: str | None = None
-    skipped: bool = False  # the very content was there already, under this name
-    dancers: int = 0
-    seconds: float = 0.0
-    error: DanceMatchError | None = None
-    ignored: tuple[IgnoredTrack, ...] = ()  # who and what was followed in the file but is no dancer
 
 
 def open_catalogue(
@@ -63,25 +36,6 @@ def open_catalogue(
 ) -> "Catalogue":
     """Open the catalogue at a file's path or database URL; `create` it if it is not there."""
     return Catalogue(where, model=model, create=create, make_estimator=make_estimator)
-
-
-def _readable(name: str) -> str:
-    """A file's name as text; on some systems a name may be any bytes."""
-    return name.encode(errors="surrogateescape").decode(errors="replace")
-
-
-def _named(path: Path) -> str:
-    """The name that a dance has by its file: on one line, whatever is in the file's."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in _readable(path.stem))
-
-
-def _brought_near(motion: Motion) -> Motion:
-    """The same motion about the origin: its place says nothing, and far places cost precision."""
-    pelvis = motion.joints[:, 0]
-    seen = np.isfinite(pelvis).all(axis=1)
-    middle = pelvis[seen].mean(axis=0) * np.array([1, 0, 1]) if seen.any() else np.zeros(3)
-    joints = np.asarray(motion.joints - middle, dtype=np.float32)
-    return Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start)
 
 
 class Catalogue:
@@ -116,10 +70,9 @@ class Catalogue:
         The same content is not added twice, whatever its name.
         """
         path = Path(path)
-        names = {path: _named(path) if dance_id is None else dance_id}
-        (added,) = self._add_named(
-            names, label=label, collection=collection, look=self._look(1), on_progress=on_progress
-        )
+        names = {path: name_dance(path) if dance_id is None else dance_id}
+        ingest = Ingest(self._store, self.tokeniser, self._analyser(1), label, collection)
+        (added,) = ingest.add(names, on_progress)
         if added.error is not None:
             raise added.error
         return added
@@ -131,118 +84,30 @@ class Catalogue:
         label: str | None = None,
         collection: str | None = None,
         jobs: int = 1,
-        look: Look | None = None,
+        analyser: Analyser | None = None,
         on_progress: Progress | None = None,
     ) -> Iterator[Added]:
-        """Learn every clip in the files and folders named, telling of each; a bad one spoils nothing else.
+        """Add every clip in the files and folders named, and say what became of each.
 
-        `look` may see to the looking elsewhere than in `jobs` processes of this machine.
+        `analyser` may analyse them elsewhere than in `jobs` processes of this machine.
         """
-        names = {clip: _named(clip) for clip in clips_in(places)}
-        yield from self._add_named(
-            names, label=label, collection=collection, look=look or self._look(jobs), on_progress=on_progress
-        )
+        names = {clip: name_dance(clip) for clip in find_clips(places)}
+        ingest = Ingest(self._store, self.tokeniser, analyser or self._analyser(jobs), label, collection)
+        yield from ingest.add(names, on_progress)
 
-    def _look(self, jobs: int) -> Look:
-        """Look at clips here."""
-        return lambda contents, tell: motions_of_many(
-            list(contents), jobs=jobs, make_estimator=self._make_estimator, on_progress=tell
+    def _analyser(self, jobs: int) -> Analyser:
+        return lambda contents, report: analyse_files(
+            list(contents), jobs=jobs, make_estimator=self._make_estimator, on_progress=report
         )
-
-    def _add_named(
-        self,
-        names: dict[Path, str],
-        *,
-        label: str | None,
-        collection: str | None,
-        look: Look,
-        on_progress: Progress | None,
-    ) -> Iterator[Added]:
-        self._store.require_writable()
-        originals: dict[str, Path] = {}  # by content
-        twins: dict[Path, Path] = {}  # the same content twice in one call
-        for path in names:
-            early = self._without_work(path, names, originals, twins)
-            if early is not None:
-                yield early
-        results: dict[Path, Added] = {}
-        hashes = {path: digest for digest, path in originals.items()}
-        for outcome in look(hashes, on_progress):
-            path = outcome.path
-            try:
-                if outcome.error is not None:
-                    raise outcome.error
-                dance = Dance(names[path], _readable(path.name), hashes[path], 0.0, label, collection)
-                kept = self._learn_outcome(dance, outcome)
-                ignored = outcome.ignored + select_motions(outcome.motions)[1]
-                results[path] = Added(path, names[path], False, kept.dancers, kept.seconds, ignored=ignored)
-            except DanceExistsError as error:  # somebody else was quicker
-                known_as = self._store.find_content(hashes[path])
-                results[path] = Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
-            except DanceMatchError as error:
-                results[path] = Added(path, error=error)
-            yield results[path]
-        for path, original in twins.items():
-            wrong = named_anew(results[original].error, original, path)
-            yield replace(results[original], path=path, skipped=wrong is None, error=wrong)
 
     def learn(self, dance: Dance, motions: Sequence[Motion]) -> Dance:
-        """Keep a dance that has been seen already; how long it is and who dances it, the motions say."""
-        return self._learn_motions(dance, motions, dance.source)
+        """Store a dance by its motions; its length and dancers are taken from them."""
+        dancers = tokenise_dancers(self.tokeniser, motions, dance.source)
+        return store_dance(self._store, self.tokeniser, dance, dancers)
 
-    def _learn_motions(self, dance: Dance, motions: Sequence[Motion], what: object) -> Dance:
-        said = words_in(self.tokeniser, motions, what)
-        return self._learn_read(dance, [(motions[dancer - 1], words) for dancer, words in said.items()])
-
-    def _learn_outcome(self, dance: Dance, outcome: Outcome) -> Dance:
-        if not outcome.words:
-            return self._learn_motions(dance, outcome.motions, outcome.path)
-        for words in outcome.words:
-            require_words_of(self.tokeniser.model_id, words)
-        return self._learn_read(dance, list(zip(outcome.motions, outcome.words, strict=True)))
-
-    def _learn_read(self, dance: Dance, read: Sequence[tuple[Motion, Fingerprint]]) -> Dance:
-        tracks = [self._track(motion, words) for motion, words in read]
-        seconds = max(motion.span.end for motion, _ in read)
-        return self._keep(replace(dance, seconds=seconds), tracks)
-
-    def learn_words(self, dance: Dance, said: Sequence[Fingerprint]) -> Dance:
-        """Keep a dance that is known by its words alone, a dancer each; there is nothing to see of it."""
-        for words in said:
-            require_words_of(self.tokeniser.model_id, words)
-        tracks = [StoredTrack(words, None, *period_in(words, self.tokeniser)) for words in said]
-        seconds = max(words.span(0, len(words) - 1).end for words in said)
-        return self._keep(replace(dance, seconds=seconds), tracks)
-
-    def _keep(self, dance: Dance, tracks: Sequence[StoredTrack]) -> Dance:
-        self._store.add(dance, tracks)
-        return replace(dance, dancers=len(tracks))
-
-    def _track(self, motion: Motion, words: Fingerprint) -> StoredTrack:
-        kept = _brought_near(to_body15(motion))
-        return StoredTrack(words, kept, *period_in(words, self.tokeniser))
-
-    def _without_work(
-        self, path: Path, names: dict[Path, str], originals: dict[str, Path], twins: dict[Path, Path]
-    ) -> Added | None:
-        """What can be said of a clip before the long work on it; noted in either book if nothing can."""
-        try:
-            require_name(names[path])
-            digest = content_hash(path)
-        except InputError as error:
-            return Added(path, error=error)
-        if digest in originals:
-            twins[path] = originals[digest]
-            return None
-        present = self._store.find_content(digest)
-        if present is not None:
-            return Added(path, present, skipped=True)
-        if self._store.has(names[path]):
-            taken = f"{names[path]!r} is already the name of another dance in {self._store.where}"
-            other = "the content is new: rename the file or give an id"
-            return Added(path, error=DanceExistsError(f"{taken}; {other}"))
-        originals[digest] = path
-        return None
+    def learn_words(self, dance: Dance, words: Sequence[Fingerprint]) -> Dance:
+        """Store a dance by its words alone, one fingerprint per dancer; there are no skeletons to show."""
+        return store_dance(self._store, self.tokeniser, dance, [(None, one) for one in words])
 
     def search(
         self,

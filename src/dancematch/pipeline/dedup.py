@@ -14,8 +14,8 @@ from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
     from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.pipeline.extract import Progress
     from dancematch.search.engine import Query
 
 NEAREST = 10  # others of each dance that are looked at; larger groups hang together through their members

@@ -39,9 +39,7 @@ def extract(
                 waiting.append(clip)
         except InputError as error:
             yield Analysis(clip, error=error), None
-    for found in analyse_files(
-        waiting, jobs=jobs, make_estimator=make_estimator, on_progress=on_progress
-    ):
+    for found in analyse_files(waiting, jobs=jobs, make_estimator=make_estimator, on_progress=on_progress):
         if found.error is not None:
             yield found, None
             continue

@@ -8,11 +8,7 @@ from pathlib import Path
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
-
-VIDEO_SUFFIXES = frozenset(
-    {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov"}
-    | {".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
-)
+from dancematch.pose.video import VIDEO_SUFFIXES
 
 # Folders beside a catalogue: its index cache, whole or unfinished, and the service's working folder.
 CACHE_SUFFIX = ".cache"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dancematch.errors import InputError
+from dancematch.pipeline.analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.extract import Progress
 from dancematch.search.metrics.registry import METRICS
 from dancematch.search.metrics.weight_fitting import Fitted, Question, first_is_right, fit_weights
 from dancematch.search.metrics.weights import ENGINES_OWN, WEIGHTS_DEFAULT

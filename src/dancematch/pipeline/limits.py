@@ -12,7 +12,9 @@ _MAX_OPEN_FILES = 256
 _MAX_WRITTEN_BYTES = 1 << 30
 _THREADS = 4  # processor seconds per second of the limit
 
-Limit = Literal["seconds", "memory_bytes"]  # those of `WorkLimits` that a file may exceed while it is analysed
+Limit = Literal[
+    "seconds", "memory_bytes"
+]  # those of `WorkLimits` that a file may exceed while it is analysed
 
 
 @dataclass(frozen=True)
@@ -51,4 +53,6 @@ def limit_processor_time(limits: WorkLimits) -> None:
 
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     most = int(time.process_time() + _THREADS * limits.seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+    )

@@ -13,7 +13,7 @@ from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
 from dancematch.errors import CatalogueError
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.pipeline.extract import Progress
+from dancematch.pipeline.analysis import Progress
 from dancematch.pipeline.tokenise import period_in, put_into_words
 
 _NAMED = 20  # dances that a message names before it only counts

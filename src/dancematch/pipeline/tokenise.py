@@ -7,7 +7,7 @@ from dancematch.errors import NoDancerError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
-from dancematch.pipeline.extract import Progress, motions_of
+from dancematch.pipeline.analysis import Progress, extract_motions
 from dancematch.pose.selection import no_dancer, select_motions
 from dancematch.search.stage2.periodicity import period_of
 from dancematch.types import SEEN_FROM, Fingerprint, Motion
@@ -48,7 +48,7 @@ def fingerprints_of(
     path: str | Path, tokeniser: Tokeniser, *, on_progress: Progress | None = None
 ) -> list[Fingerprint]:
     """The words of every dancer in a video or motion file, the most prominent first."""
-    return list(words_in(tokeniser, motions_of(path, on_progress=on_progress), path).values())
+    return list(words_in(tokeniser, extract_motions(path, on_progress=on_progress), path).values())
 
 
 def decode(fingerprint: Fingerprint, tokeniser: Tokeniser) -> Motion:

@@ -2,8 +2,8 @@
 
     python -m dancematch.pipeline.worker '{"limits": {...}, "model": ..., "model_id": ...}'
 
-Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to stdout:
-`{"progress": 0.4}` from time to time, at last `{"done": true}` or `{"error": "VideoError", "message": "..."}`.
+Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to
+stdout: `{"progress": 0.4}` from time to time, then `{"done": true}` or `{"error": CLASS, "message": TEXT}`.
 The result is in the folder (`analysis.read_analysis`), with words if a model is named. Without limits the
 process may take what it needs. `worker_process.py` is the other end.
 """
@@ -131,16 +131,16 @@ def _make_estimator(setup: Request) -> "Callable[[WorkLimits | None], PoseEstima
         return _make_blazepose
     sys.path[:] = setup["path"]
     make = pickle.loads(base64.b64decode(setup["estimator"]))  # noqa: S301  (from our parent, as multiprocessing does)
-    return lambda _limits: make()  # type: ignore[no-any-return]
+    return lambda _limits: make()
 
 
 def _make_blazepose(limits: WorkLimits | None) -> "PoseEstimator":
     from dancematch.pose.blazepose import BlazePose
-    from dancematch.pose.video import Limits
+    from dancematch.pose.video import VideoLimits
 
     if limits is None:
         return BlazePose()
-    return BlazePose(limits=Limits(limits.video_pixels, limits.video_seconds, limits.seconds))
+    return BlazePose(limits=VideoLimits(limits.video_pixels, limits.video_seconds, limits.seconds))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A child process that analyses files (`worker.py`), seen from its parent: asked, watched, ended, replaced."""
+"""The parent's end of a worker (`worker.py`): it starts, asks, watches, ends and replaces the process."""
 
 import json
 import os
@@ -185,5 +185,3 @@ class _Watch(threading.Thread):
         """Stop watching."""
         self._done.set()
         self.join()
-
-

@@ -20,9 +20,10 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance, KnownTrack
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
+from dancematch.pipeline.analysis import MakeEstimator, Progress
 from dancematch.pipeline.answer import search_dancers
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.extract import MakeEstimator, Progress, content_hash
+from dancematch.pipeline.files import content_hash
 from dancematch.pipeline.query_variants import QueryClip, QueryDancer, holds_words, readings_of
 from dancematch.pipeline.tokenise import decode
 from dancematch.pose import default_estimator, estimate_dancers

@@ -14,7 +14,7 @@ import numpy as np
 
 from dancematch.formats.files import write_bytes
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.pipeline.extract import Progress
+from dancematch.pipeline.analysis import Progress
 from dancematch.report.word_gallery_data import (
     WordMotion,
     channel_joints,

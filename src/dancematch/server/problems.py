@@ -40,7 +40,6 @@ _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
     WeightsError: (503, "weights"),
     MissingExtraError: (422, "format"),  # such as torch, that one format needs
 }
-_BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _TRY_AGAIN_SECONDS = 5
 # A database's server is nobody's business: the reason names its host, port, user or tables.
 _OUT_OF_REACH = "the catalogue cannot be used at the moment; the service's log says why"
@@ -112,8 +111,3 @@ class Discretion:
         for named in (f"the catalogue {self._catalogue}", self._catalogue):
             told = told.replace(named, "the catalogue")
         return told
-
-
-def error_named(name: str, message: str) -> DanceMatchError:
-    """The error that a worker process told of by the name of its class."""
-    return _BY_NAME.get(name, InputError)(message)

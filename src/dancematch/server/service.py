@@ -13,9 +13,10 @@ from dancematch.cache_folder import cache_folder
 from dancematch.catalogue.records import Dance
 from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
+from dancematch.pipeline.analysis import Analysis, ImageTrack
 from dancematch.pipeline.answer import Searching, search_dancers
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.extract import SERVICE_SUFFIX
+from dancematch.pipeline.files import SERVICE_SUFFIX
 from dancematch.pipeline.query_variants import QueryClip, read_motions, readings_of, readings_of_words
 from dancematch.report.compare import compare
 from dancematch.report.evidence import FileKind, QueryFile, dancer_of
@@ -25,7 +26,6 @@ from dancematch.search.explain import explain
 from dancematch.search.settings import DEFAULT_LIMIT, DanceFilter
 from dancematch.server.files.upload import Intake, Upload
 from dancematch.server.files.videos import Videos
-from dancematch.server.jobs.child import Picture, Seen
 from dancematch.server.jobs.runner import Runner
 from dancematch.server.jobs.table import Job, JobTable, now
 from dancematch.server.metrics import Metrics
@@ -152,19 +152,19 @@ class Service:
             self.catalogue.learn(dance, self._checked(formats.read(upload.path)))
         return self.catalogue.dance(new.dance_id)
 
-    def _finish(self, job: Job, seen: Seen) -> Mapping[str, Any]:
+    def _finish(self, job: Job, analysis: Analysis) -> Mapping[str, Any]:
         if job.kind == "search":
             wanted = Wanted(**job.parameters)
-            motions = self._checked(seen.motions)
-            reading = read_motions(motions, self.catalogue.tokeniser, "the file", seen.ignored)
+            motions = self._checked(analysis.motions)
+            reading = read_motions(motions, self.catalogue.tokeniser, "the file", analysis.ignored)
             kind: FileKind = "motion file" if formats.is_motion_file(job.upload) else "video"
             clip = QueryFile(wanted.filename or _NAMELESS, job.digest, kind)
-            return self.answer(reading, wanted, clip, seen.pictures)
+            return self.answer(reading, wanted, clip, analysis.images)
         new = NewDance(**job.parameters)
         # A server that died right after it had learnt the dance finds it here.
         known = self.known_already(new, job.digest)
         if known is None:
-            self.catalogue.learn(_dance(new, job.digest), self._checked(seen.motions))
+            self.catalogue.learn(_dance(new, job.digest), self._checked(analysis.motions))
             known = self.catalogue.dance(new.dance_id)
         if self.options.keep_videos and not formats.is_motion_file(job.upload):
             self._videos.keep(self.uploads / job.upload, job.digest)
@@ -226,7 +226,7 @@ class Service:
         reading: QueryClip,
         wanted: Wanted,
         clip: QueryFile,
-        pictures: Sequence[Picture] = (),
+        pictures: Sequence[ImageTrack] = (),
     ) -> dict[str, Any]:
         """Search for every dancer of a clip, and hold it for questions about it."""
         began = time.perf_counter()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
+from dancematch.pipeline.analyse_files import analyse_files
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.extract import motions_of_many
 from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance
@@ -126,7 +126,7 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
         asked = [scene.film(folder) for scene in queries]
         motions: dict[str, Motion] = {}
         answers = []
-        outcomes = motions_of_many(asked, jobs=jobs, on_progress=on_stage("recognising"))
+        outcomes = analyse_files(asked, jobs=jobs, on_progress=on_stage("recognising"))
         for scene, outcome in zip(queries, outcomes, strict=True):
             if outcome.error is not None:
                 raise outcome.error

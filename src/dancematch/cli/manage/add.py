@@ -12,8 +12,9 @@ from dancematch.cli.output import complain, emit_json, ignored_line, json_option
 from dancematch.pipeline.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.catalogue import Added, Catalogue
-    from dancematch.pipeline.extract import Look
+    from dancematch.pipeline.analyse_files import Analyser
+    from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.pipeline.ingest import Added
 
 
 @click.command("add")
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--cluster", metavar="auto|ADDRESS",
-    help="Look at the clips on all nodes of a Ray cluster: the one on this machine, or at an address.",
+    help="Analyser at the clips on all nodes of a Ray cluster: the one on this machine, or at an address.",
 )  # fmt: skip
 @click.option(
     "--clip-seconds", type=click.FloatRange(1), default=WorkLimits.seconds, show_default=True,
@@ -69,7 +70,7 @@ def add_command(
       dancematch add postgresql://db/dances /shared/clips --cluster auto
     """
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.extract import clips_in
+    from dancematch.pipeline.files import find_clips
 
     if dance_id is not None and cluster is not None:
         raise click.UsageError("--id names one dance; --cluster is for many")
@@ -77,7 +78,7 @@ def add_command(
         raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
     if dance_id is not None and len(places) > 1:
         raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
-    clips = clips_in(places)
+    clips = find_clips(places)
     if dance_id is not None and len(clips) > 1:
         raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
@@ -87,9 +88,9 @@ def add_command(
             )
         else:
             limits = WorkLimits(clip_seconds, clip_memory * MEGABYTE)
-            look = _look_everywhere(known, cluster, model, limits, retry) if cluster else None
+            analyser = _analyse_on_cluster(known, cluster, model, limits, retry) if cluster else None
             results = known.add_many(
-                clips, label=label, collection=collection, jobs=jobs, look=look, on_progress=tell
+                clips, label=label, collection=collection, jobs=jobs, analyser=analyser, on_progress=tell
             )
         counts = {"added": 0, "skipped": 0, "failed": 0}
         for added in results:
@@ -103,19 +104,19 @@ def add_command(
         sys.exit(1)
 
 
-def _look_everywhere(
+def _analyse_on_cluster(
     known: "Catalogue", address: str, model: str | None, limits: WorkLimits, retry: bool
-) -> "Look":
-    from dancematch.cluster.ingest import Ingest
-    from dancematch.cluster.looking import Way
-    from dancematch.cluster.quarantine import Quarantine, quarantine_path
+) -> "Analyser":
+    from dancematch.cluster.ingest import ClusterAnalyser
+    from dancematch.pipeline.quarantine import Quarantine, quarantine_path
+    from dancematch.pipeline.worker_process import WorkerSetup
 
-    way = Way(model, known.tokeniser.model_id, limits)
-    return Ingest(way, Quarantine(quarantine_path(known)), address, retry)
+    setup = WorkerSetup(limits, model, known.tokeniser.model_id)
+    return ClusterAnalyser(setup, Quarantine(quarantine_path(known)), address, retry)
 
 
 def _tell_of(added: "Added", state: str, as_json: bool) -> None:
-    from dancematch.pipeline.extract import describe_ignored
+    from dancematch.pipeline.analysis import describe_ignored
 
     facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}
     if added.error is not None:

@@ -12,7 +12,7 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.extract import Progress
+    from dancematch.pipeline.analysis import Progress
     from dancematch.pipeline.query_variants import QueryDancer
     from dancematch.report.compare import Comparison
 

@@ -37,7 +37,8 @@ def extract_command(
     Example:
       dancematch extract clips/*.mp4 -o skeletons
     """
-    from dancematch.pipeline.extract import describe_ignored, extract
+    from dancematch.pipeline.analysis import describe_ignored
+    from dancematch.pipeline.extract import extract
     from dancematch.pose.blazepose import BlazePose
     from dancematch.pose.comotion import CoMotion
 

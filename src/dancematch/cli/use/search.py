@@ -25,9 +25,9 @@ from dancematch.pipeline.wording import accident_cell, describe_span, verdict_se
 from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, SETTINGS, DanceFilter, Settings
 
 if TYPE_CHECKING:
+    from dancematch.pipeline.analysis import Progress
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.pipeline.extract import Progress
     from dancematch.pipeline.query_variants import QueryClip
     from dancematch.search.engine import Engine
     from dancematch.search.explain import EvidenceMatrix, Explanation

@@ -34,8 +34,8 @@ from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
 
 if TYPE_CHECKING:  # the command line takes defaults from here, and must not wait for these
+    from dancematch.pipeline.analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.pipeline.extract import Progress
 
 MAX_DANCES = 100
 SECONDS = 5.0  # of an excerpt

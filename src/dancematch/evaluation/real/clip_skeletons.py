@@ -17,7 +17,9 @@ from dancematch.evaluation.methods.recogniser import Recording
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.formats import npz
-from dancematch.pipeline.extract import MakeEstimator, Outcome, Progress, content_hash, motions_of_many
+from dancematch.pipeline.analyse_files import analyse_files
+from dancematch.pipeline.analysis import Analysis, MakeEstimator, Progress
+from dancematch.pipeline.files import content_hash
 from dancematch.pose import default_estimator
 from dancematch.types import Motion
 
@@ -51,7 +53,7 @@ def load_recordings(
         file: kept / f"{path.stem}-{content_hash(path)[:_HASH_LETTERS]}.npz" for file, path in videos.items()
     }
     waiting = {videos[file]: target for file, target in targets.items() if not _is_kept(target)}
-    for outcome in motions_of_many(
+    for outcome in analyse_files(
         list(waiting), jobs=jobs, make_estimator=make_estimator, on_progress=on_progress
     ):
         keep_skeletons(outcome, waiting[outcome.path])
@@ -60,7 +62,7 @@ def load_recordings(
     ]
 
 
-def keep_skeletons(outcome: Outcome, target: Path) -> None:
+def keep_skeletons(outcome: Analysis, target: Path) -> None:
     """Write what came of one clip; an error other than an empty clip is raised."""
     if isinstance(outcome.error, NoDancerError):
         _nobody(target).write_text(f"{outcome.path.name}: nobody was seen\n", encoding="utf-8")

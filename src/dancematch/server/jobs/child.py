@@ -11,8 +11,8 @@ from dancematch.pipeline.analysis import Analysis, Progress
 from dancematch.pipeline.limits import WorkLimits
 from dancematch.pipeline.worker_process import Worker, WorkerDiedError, WorkerSetup, WorkerTooSlowError
 from dancematch.pose.stills import Still
+from dancematch.server.jobs.worker import read_stills
 from dancematch.server.problems import too_costly
-from dancematch.server.worker import read_stills
 from dancematch.types import FloatArray
 
 log = logging.getLogger(__name__)

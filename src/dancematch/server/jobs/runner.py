@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from dancematch.errors import DanceMatchError
-from dancematch.server.jobs.child import Seen, StoppedError, look_at
+from dancematch.pipeline.analysis import Analysis
+from dancematch.pipeline.worker_process import WorkerStoppedError
+from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.table import MOST_ATTEMPTS, Job, JobTable
 from dancematch.server.options import Options
 from dancematch.server.problems import Discretion, RefusedError, busy
 
 log = logging.getLogger(__name__)
 
-Finish = Callable[[Job, Seen], Mapping[str, Any]]
+Finish = Callable[[Job, Analysis], Mapping[str, Any]]
 
 _LOOKING = 0.95  # of the progress; the rest is for words and search
 _RETRY_SECONDS = 10
@@ -143,16 +145,16 @@ class Runner:
     def _run(self, job: Job) -> None:
         stop = self._running[job.job_id]
         try:
-            seen = look_at(
+            analysis = analyse_upload(
                 self._uploads / job.upload, self._options.worker, self._options.work,
                 on_progress=lambda share: self._note(job, share), stop=stop,
             )  # fmt: skip
             if stop.is_set():
-                raise StoppedError
-            result = self._finish(job, seen)
+                raise WorkerStoppedError
+            result = self._finish(job, analysis)
             if job.kind == "search" and job.job_id in self._cancelled:  # nobody wants to know any more
-                raise StoppedError
-        except StoppedError:
+                raise WorkerStoppedError
+        except WorkerStoppedError:
             if job.job_id not in self._cancelled:
                 self._table.put_back(job.job_id)
                 return

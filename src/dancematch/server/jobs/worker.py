@@ -1,7 +1,7 @@
 """The service's worker process: the pipeline's, which can cut stills out of a video too.
 
-A request `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}` writes the stills
-at these moments, around a dancer's joints where they are known (`report.footage.cut_out`), to the file.
+A request `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}` writes the
+stills at these moments, around a dancer's joints where they are known (`report.footage.cut_out`).
 """
 
 import sys

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dancematch.pipeline.analysis import ImageTrack
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.query_variants import QueryDancer
 from dancematch.report.evidence import QueryFile
-from dancematch.server.jobs.child import Picture
 from dancematch.server.problems import not_found
 from dancematch.types import Match
 
@@ -27,7 +27,7 @@ class KeptSearch:
     performances: Sequence[QueryDancer]
     found: Answer
     clip: QueryFile  # the file
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[ImageTrack] = ()
     begun: float = field(default_factory=time.monotonic)
 
     @property

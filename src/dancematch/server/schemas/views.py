@@ -8,13 +8,12 @@ import numpy as np
 
 from dancematch.motion import to_body15
 from dancematch.pipeline import wording
+from dancematch.pipeline.analysis import ImageTrack, describe_ignored
 from dancematch.pipeline.answer import Answer
-from dancematch.pipeline.extract import describe_ignored
 from dancematch.report.compare import BONES, VISIBLE, Comparison
 from dancematch.report.compare_page import round_values
 from dancematch.report.svg import pool_matrix
 from dancematch.search.explain import EvidenceMatrix, Explanation
-from dancematch.server.jobs.child import Picture
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Motion, Skeleton, Span
 
@@ -60,7 +59,7 @@ def _motion_view(dancer: int, motion: Motion, cut: Cut) -> dict[str, Any]:
     }
 
 
-def pictures_view(pictures: Sequence[Picture], skeleton: Skeleton) -> dict[str, Any]:
+def pictures_view(pictures: Sequence[ImageTrack], skeleton: Skeleton) -> dict[str, Any]:
     """Where dancers are in the picture, in thousandths of it."""
     return {
         "skeleton": skeleton_view(skeleton),

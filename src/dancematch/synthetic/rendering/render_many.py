@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from dancematch.errors import InputError
-from dancematch.pipeline.extract import Progress, end_with_parent
+from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.parent_watch import end_with_parent
 
 StageProgress = Callable[[str], Progress]  # names a stage of the work and gives the way to tell its progress
 

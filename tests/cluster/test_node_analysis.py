@@ -1,5 +1,6 @@
-"""What a node does with a clip, without a cluster: limits, poison, quarantine, content instead of a path."""
+"""What a node does with a clip, without a cluster: limits, quarantine, content instead of a path."""
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 from cli_samples import run_main
 from dance_samples import dance, save_small_model, small_model, standing, write_dance, write_puppets
 from dancematch import formats
-from dancematch.cluster import looking
-from dancematch.cluster.ingest import Ingest
-from dancematch.cluster.looking import Clip, Way, look
-from dancematch.cluster.quarantine import Quarantine
+from dancematch.cluster import node_analysis
+from dancematch.cluster.ingest import ClusterAnalyser
+from dancematch.cluster.node_analysis import NodeClip, NodeResult, analyse_clip, end_worker
 from dancematch.errors import InputError, ModelMismatchError, NoDancerError
 from dancematch.pipeline.limits import WorkLimits
+from dancematch.pipeline.quarantine import Quarantine
 from dancematch.pipeline.tokenise import put_into_words
+from dancematch.pipeline.worker_process import WorkerSetup
 
 PUPPET = (sys.executable, str(Path(__file__).parents[1] / "cluster_puppet.py"))
 
@@ -30,82 +32,87 @@ def model(tmp_path_factory) -> str:
 
 
 @pytest.fixture
-def way(model):
+def setup(model):
     limits = WorkLimits(seconds=60, memory_bytes=1 << 30)
-    yield Way(model, small_model().model_id, limits, PUPPET)
-    looking._let_go()
+    yield WorkerSetup(limits, model, small_model().model_id, command=PUPPET)
+    end_worker()
 
 
-def clip_of(path: Path) -> Clip:
-    return Clip(str(path), path.stat().st_size)
+def clip_of(path: Path) -> NodeClip:
+    return NodeClip(str(path), path.stat().st_size)
 
 
-def test_a_clip_comes_back_as_skeletons_and_words(way, tmp_path):
+def analyse(path: Path, setup: WorkerSetup) -> NodeResult:
+    return analyse_clip(clip_of(path), setup)
+
+
+def test_a_clip_comes_back_as_skeletons_and_words(setup, tmp_path):
     """A node gives the very words that this process would, of a motion file as of a video."""
     (video,) = write_puppets(tmp_path, one=7)
     expected = put_into_words(small_model(), {1: dance(7)})[1]
 
     for path in (video, write_dance(tmp_path / "two.npz", 7)):
-        looked = look(clip_of(path), way)
-        assert looked.error is None
-        assert 1 == len(looked.motions) == len(looked.words)
-        assert np.array_equal(expected.words, looked.words[0].words)
+        found = analyse(path, setup).analysis
+        assert found.error is None
+        assert 1 == len(found.motions) == len(found.words)
+        assert np.array_equal(expected.words, found.words[0].words)
 
 
-def test_one_process_looks_at_clip_after_clip(way, tmp_path):
-    one, two = write_puppets(tmp_path, one=1, two=2)
-    look(clip_of(one), way)
-    first = looking._hand[0]
+def test_one_worker_analyses_clip_after_clip(setup, tmp_path, monkeypatch):
+    started = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: started.append(popen(*a, **k)) or started[-1])
+    for path in write_puppets(tmp_path, one=1, two=2):
+        assert analyse(path, setup).analysis.error is None
 
-    assert look(clip_of(two), way).error is None
-    assert first is looking._hand[0]
+    assert 1 == len(started)
 
 
-def test_a_clip_with_nobody_in_it_fails_by_itself_and_is_no_poison(way, tmp_path):
+def test_a_clip_without_a_dancer_fails_by_itself_and_is_not_quarantined(setup, tmp_path):
     (clip,) = write_puppets(tmp_path, empty="nobody")
-    looked = look(clip_of(clip), way)
+    result = analyse(clip, setup)
 
-    assert isinstance(looked.error, NoDancerError)
-    assert not looked.poisonous
+    assert isinstance(result.analysis.error, NoDancerError)
+    assert not result.quarantined
 
 
 @pytest.mark.parametrize("tale", ["deadly", "hungry"])
-def test_a_clip_that_ends_processes_is_poison(way, tale, tmp_path):
-    """Whether it kills the process or eats its memory; the next clip is looked at all the same."""
+def test_a_clip_that_kills_workers_is_quarantined(setup, tale, tmp_path):
+    """Whether it kills the process or takes all its memory; the next clip is analysed all the same."""
     bad, good = write_puppets(tmp_path, bad=tale, good=3)
-    looked = look(clip_of(bad), way)
+    result = analyse(bad, setup)
 
-    assert looked.poisonous
-    assert "ended two processes" in str(looked.error)
-    assert look(clip_of(good), way).error is None
+    assert result.quarantined
+    assert "ended two processes" in str(result.analysis.error)
+    assert analyse(good, setup).analysis.error is None
 
 
-def test_a_clip_that_takes_too_long_is_poison(model, tmp_path):
+def test_a_clip_that_takes_too_long_is_quarantined(setup, tmp_path):
     (clip,) = write_puppets(tmp_path, bad="endless")
-    way = Way(model, small_model().model_id, WorkLimits(seconds=5, memory_bytes=1 << 30), PUPPET)
-    looked = look(clip_of(clip), way)
+    result = analyse(clip, replace(setup, limits=WorkLimits(seconds=5, memory_bytes=1 << 30)))
 
-    assert looked.poisonous
-    assert "took more than 5 s" in str(looked.error)
+    assert result.quarantined
+    assert "took more than 5 s" in str(result.analysis.error)
 
 
-def test_a_path_that_is_not_seen_here_is_looked_at_by_its_content(way, tmp_path):
+def test_a_path_that_is_not_visible_here_is_analysed_by_its_content(setup, tmp_path):
     """A file that is missing, or is another one of that name, is not taken; its content is."""
     (clip,) = write_puppets(tmp_path, one=7)
-    elsewhere = Clip("/nowhere/one.mp4", clip.stat().st_size)
+    elsewhere = NodeClip("/nowhere/one.mp4", clip.stat().st_size)
 
-    assert look(elsewhere, way).invisible
-    assert look(Clip(str(clip), 10_000), way).invisible
-    (expected,), (found,) = look(clip_of(clip), way).words, look(elsewhere, way, clip.read_bytes()).words
+    assert analyse_clip(elsewhere, setup).analysis is None
+    assert analyse_clip(NodeClip(str(clip), 10_000), setup).analysis is None
+    (expected,) = analyse(clip, setup).analysis.words
+    (found,) = analyse_clip(elsewhere, setup, clip.read_bytes()).analysis.words
     assert np.array_equal(expected.words, found.words)
 
 
-def test_another_model_on_a_node_is_an_error(way, tmp_path):
+def test_another_model_on_a_node_is_an_error(setup, tmp_path):
     (clip,) = write_puppets(tmp_path, one=7)
-    looked = look(clip_of(clip), Way(way.model, "another", way.limits, PUPPET))
+    found = analyse(clip, replace(setup, model_id="another")).analysis
 
-    assert isinstance(looked.error, ModelMismatchError)
-    assert "on all nodes" in str(looked.error)
+    assert isinstance(found.error, ModelMismatchError)
+    assert "on all nodes" in str(found.error)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +130,12 @@ def test_options_of_a_cluster_are_refused_where_they_mean_nothing(line, reason):
     assert reason in " ".join(answer.err.split())
 
 
-def test_quarantine_is_kept_and_let_go(tmp_path):
+def test_quarantine_is_kept_and_discarded(tmp_path):
     path = tmp_path / "dances.db.quarantine.jsonl"
-    Quarantine(path).add("abc", "clip.mp4", "it is poison.")
+    Quarantine(path).add("abc", "clip.mp4", "it is damaged.")
     found = Quarantine(path).find("abc", WorkLimits(1e9, 1 << 60))
 
-    assert ("clip.mp4", "it is poison.") == (found.file, found.reason)
+    assert ("clip.mp4", "it is damaged.") == (found.file, found.reason)
     Quarantine(path).discard("abc")
     assert None is Quarantine(path).find("abc", WorkLimits())
 
@@ -137,7 +144,7 @@ def test_quarantine_is_kept_and_let_go(tmp_path):
 def test_more_of_what_a_clip_lacked_lets_it_out_of_quarantine(tmp_path, limit):
     """More of the other does not, nor less of either."""
     path, had = tmp_path / "list", WorkLimits(seconds=60, memory_bytes=1 << 30)
-    Quarantine(path).add("abc", "clip.mp4", "it is poison.", limit, getattr(had, limit))
+    Quarantine(path).add("abc", "clip.mp4", "it is damaged.", limit, getattr(had, limit))
     kept = Quarantine(path)
     other = "seconds" if limit == "memory_bytes" else "memory_bytes"
 
@@ -147,7 +154,7 @@ def test_more_of_what_a_clip_lacked_lets_it_out_of_quarantine(tmp_path, limit):
     assert None is kept.find("abc", replace(had, **{limit: getattr(had, limit) + 1}))
 
 
-# Stands in for Ray: looks at once, in this process.
+# Stands in for Ray: runs a task at once, in this process.
 ONE_NODE = SimpleNamespace(
     remote=lambda **_: lambda task: SimpleNamespace(remote=lambda *what: (id(what), task(*what))),
     wait=lambda calls, **_: (calls[:1], calls[1:]),
@@ -159,13 +166,13 @@ ONE_NODE = SimpleNamespace(
 
 
 @pytest.fixture
-def ingest(way, tmp_path, monkeypatch):
-    """Clips looked at by one node, which is no more than this process."""
+def ingest(setup, tmp_path, monkeypatch):
+    """Clips analysed by one node, which is this process."""
     monkeypatch.setattr("dancematch.cluster.ingest.connect", lambda _address: ONE_NODE)
     monkeypatch.chdir(tmp_path)
 
-    def make(limits: WorkLimits = way.limits) -> Ingest:
-        return Ingest(replace(way, limits=limits), Quarantine(tmp_path / "list"))
+    def make(limits: WorkLimits = setup.limits) -> ClusterAnalyser:
+        return ClusterAnalyser(replace(setup, limits=limits), Quarantine(tmp_path / "list"))
 
     return make
 
@@ -175,23 +182,23 @@ def test_a_cluster_names_files_as_they_were_given(ingest, tmp_path, monkeypatch)
     write_puppets(tmp_path / "clips", empty="nobody")
     formats.write(tmp_path / "clips" / "photo.npz", [standing(90)])
     given = [Path("clips/empty.mp4"), Path("clips/photo.npz")]
-    here = [str(outcome.error) for outcome in ingest()(dict.fromkeys(given, "x"), None)]
-    monkeypatch.setattr(looking, "_is_seen", lambda _path, _size: False)
-    sent = [str(outcome.error) for outcome in ingest()(dict.fromkeys(given, "x"), None)]
+    here = [str(found.error) for found in ingest()(dict.fromkeys(given, "x"), None)]
+    monkeypatch.setattr(node_analysis, "_is_visible", lambda _path, _size: False)
+    sent = [str(found.error) for found in ingest()(dict.fromkeys(given, "x"), None)]
 
     assert [True, True] == [str(path) in said for path, said in zip(given, here, strict=True)]
     assert here == sent
     assert str(tmp_path) not in " ".join(here)
 
 
-def test_a_larger_limit_looks_again_by_itself(ingest, tmp_path):
+def test_a_larger_limit_ends_the_quarantine(ingest, tmp_path):
     """A clip that took too long is left alone until it is given more time."""
     (clip,) = write_puppets(tmp_path, slow="endless")
     little, more = WorkLimits(3, 1 << 30), WorkLimits(4, 1 << 30)
 
     def said(limits: WorkLimits) -> str:
-        (outcome,) = ingest(limits)({clip: "abc"}, None)
-        return str(outcome.error)
+        (found,) = ingest(limits)({clip: "abc"}, None)
+        return str(found.error)
 
     assert "the clip took more than 3 s" in said(little)
     assert "in quarantine since" in said(little)

@@ -1,0 +1,144 @@
+"""Files -> stored dances: what `add` does with each of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.catalogue.records import require_name
+from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.errors import DanceExistsError, DanceMatchError, InputError
+from dancematch.model.kmeans import require_words_of
+from dancematch.model.tokeniser import Tokeniser
+from dancematch.motion import to_body15
+from dancematch.pipeline.analyse_files import Analyser
+from dancematch.pipeline.analysis import Analysis, Progress
+from dancematch.pipeline.files import content_hash, rename_in_error
+from dancematch.pipeline.tokenise import period_in, words_in
+from dancematch.pose.selection import select_motions
+from dancematch.types import Fingerprint, IgnoredTrack, Motion
+
+Dancers = Sequence[tuple[Motion | None, Fingerprint]]  # skeletons, if they are known, and words
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of a file that was to be added."""
+
+    path: Path
+    dance_id: str | None = None
+    skipped: bool = False  # the same content is in the catalogue already, under this name
+    dancers: int = 0
+    seconds: float = 0.0
+    error: DanceMatchError | None = None
+    ignored: tuple[IgnoredTrack, ...] = ()  # tracks of the file that are no dancers
+
+
+def name_dance(path: Path) -> str:
+    """The name of a dance by its file: readable, on one line, whatever bytes the file's name has."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in _decode_name(path.stem))
+
+
+def _decode_name(name: str) -> str:
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def tokenise_dancers(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> Dancers:
+    """The skeletons and words of each dancer among the motions; `what` names the clip in an error."""
+    return [(motions[dancer - 1], words) for dancer, words in words_in(tokeniser, motions, what).items()]
+
+
+def store_dance(store: Store, tokeniser: Tokeniser, dance: Dance, dancers: Dancers) -> Dance:
+    """Store a dance with its dancers; their number and its length are taken from them."""
+    tracks, ends = [], []
+    for motion, words in dancers:
+        require_words_of(tokeniser.model_id, words)
+        period = period_in(words, tokeniser)
+        skeletons = None if motion is None else _move_to_origin(to_body15(motion))
+        tracks.append(StoredTrack(words, skeletons, *period))
+        ends.append(words.span(0, len(words) - 1).end if motion is None else motion.span.end)
+    stored = replace(dance, seconds=max(ends))
+    store.add(stored, tracks)
+    return replace(stored, dancers=len(tracks))
+
+
+def _move_to_origin(motion: Motion) -> Motion:
+    """The same motion about the origin: its place says nothing, and far places cost precision."""
+    pelvis = motion.joints[:, 0]
+    seen = np.isfinite(pelvis).all(axis=1)
+    middle = pelvis[seen].mean(axis=0) * np.array([1, 0, 1]) if seen.any() else np.zeros(3)
+    joints = np.asarray(motion.joints - middle, dtype=np.float32)
+    return Motion(joints, motion.fps, motion.skeleton, motion.visibility, motion.start)
+
+
+@dataclass(frozen=True)
+class Ingest:
+    """Adds clips to a catalogue; `analyser` runs here, in several processes or on a cluster."""
+
+    store: Store
+    tokeniser: Tokeniser
+    analyser: Analyser
+    label: str | None = None
+    collection: str | None = None
+
+    def add(self, names: Mapping[Path, str], on_progress: Progress | None = None) -> Iterator[Added]:
+        """What becomes of each file, given with the name of its dance; a bad one spoils nothing else."""
+        self.store.require_writable()
+        originals: dict[str, Path] = {}  # the files that have to be analysed, by content hash
+        copies: dict[Path, Path] = {}  # files with the content of one of those
+        for path, name in names.items():
+            early = self._check(path, name, originals, copies)
+            if early is not None:
+                yield early
+        results: dict[Path, Added] = {}
+        hashes = {path: digest for digest, path in originals.items()}
+        for analysis in self.analyser(hashes, on_progress):
+            path = analysis.path
+            results[path] = self._store(analysis, names[path], hashes[path])
+            yield results[path]
+        for path, original in copies.items():
+            error = rename_in_error(results[original].error, original, path)
+            yield replace(results[original], path=path, skipped=error is None, error=error)
+
+    def _check(
+        self, path: Path, name: str, originals: dict[str, Path], copies: dict[Path, Path]
+    ) -> Added | None:
+        """The result of a file that needs no analysis; any other is entered in one of the two tables."""
+        try:
+            require_name(name)
+            digest = content_hash(path)
+        except InputError as error:
+            return Added(path, error=error)
+        if digest in originals:
+            copies[path] = originals[digest]
+            return None
+        present = self.store.find_content(digest)
+        if present is not None:
+            return Added(path, present, skipped=True)
+        if self.store.has(name):
+            taken = f"{name!r} is already the name of another dance in {self.store.where}"
+            other = "the content is new: rename the file or give an id"
+            return Added(path, error=DanceExistsError(f"{taken}; {other}"))
+        originals[digest] = path
+        return None
+
+    def _store(self, analysis: Analysis, name: str, digest: str) -> Added:
+        path = analysis.path
+        try:
+            if analysis.error is not None:
+                raise analysis.error
+            dance = Dance(name, _decode_name(path.name), digest, 0.0, self.label, self.collection)
+            stored = store_dance(self.store, self.tokeniser, dance, self._dancers(analysis))
+        except DanceExistsError as error:  # another process was quicker
+            known_as = self.store.find_content(digest)
+            return Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
+        except DanceMatchError as error:
+            return Added(path, error=error)
+        ignored = analysis.ignored + select_motions(analysis.motions)[1]
+        return Added(path, name, False, stored.dancers, stored.seconds, ignored=ignored)
+
+    def _dancers(self, analysis: Analysis) -> Dancers:
+        if analysis.words:
+            return list(zip(analysis.motions, analysis.words, strict=True))
+        return tokenise_dancers(self.tokeniser, analysis.motions, analysis.path)
