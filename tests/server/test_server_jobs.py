@@ -12,7 +12,7 @@ from dance_samples import dance, write_dance
 from dancematch.errors import NoDancerError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.server.access.tokens import EVERYTHING
-from dancematch.server.jobs.child import look_at
+from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.runner import Runner
 from dancematch.server.jobs.table import MOST_ATTEMPTS, Job, JobTable
 from dancematch.server.options import Options, WorkLimits
@@ -85,30 +85,28 @@ def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
     """Dancers, pictures and ignored tracks come through the process; no file of it stays."""
     clip = tmp_path / "clip.video"
     clip.write_text("3")
-    seen = look_at(clip, LOOK, WorkLimits(), on_progress=print, stop=threading.Event())
+    found = analyse_upload(clip, LOOK, WorkLimits(), on_progress=print, stop=threading.Event())
 
-    assert (1, 1) == (len(seen.motions), len(seen.pictures))
-    assert ["1.0 s, too short"] == [one.reason for one in seen.ignored]
+    assert (1, 1) == (len(found.motions), len(found.images))
+    assert ["1.0 s, too short"] == [one.reason for one in found.ignored]
     assert [clip] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("tale", "complaint"),
+    ("tale", "seconds", "complaint"),
     [
-        ("deadly", "it is damaged, or takes more than the 1024 MB"),
-        ("hungry", "it is damaged, or takes more than the 1024 MB"),
-        ("endless", "took more than the 3 s"),
-        ("nobody", "nobody was seen"),
+        ("deadly", 60, "it is damaged, or takes more than the 1024 MB"),
+        ("hungry", 60, "it is damaged, or takes more than the 1024 MB"),
+        ("endless", 3, "took more than the 3 s"),
+        ("nobody", 60, "nobody was seen"),
     ],
 )
-def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, complaint):
-    """One that crashes, eats memory, never ends or sees nobody is told of, and leaves nothing behind."""
+def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, seconds, complaint):
+    """One that crashes, eats memory, never ends or sees no dancer is reported, and leaves nothing behind."""
     clip = tmp_path / "clip.video"
     clip.write_text(tale)
     with pytest.raises((RefusedError, NoDancerError), match=complaint):
-        look_at(
-            clip, LOOK, WorkLimits(seconds=3, memory_bytes=1 << 30), on_progress=print, stop=threading.Event()
-        )
+        analyse_upload(clip, LOOK, WorkLimits(seconds, 1 << 30), on_progress=print, stop=threading.Event())
 
     assert [clip] == list(tmp_path.iterdir())
 

@@ -231,7 +231,7 @@ def _look(
     for target in kept.values():
         target.parent.mkdir(parents=True, exist_ok=True)
     build_folder.write_failures([*plan.failures, *failed.values()])
-    outcomes = motions_of_many(list(waiting), jobs=how.jobs, make_estimator=how.make, on_progress=tell)
+    outcomes = analyse_files(list(waiting), jobs=how.jobs, make_estimator=how.make, on_progress=tell)
     for outcome in outcomes if waiting else ():
         clip = waiting[outcome.path]
         if outcome.error is None:

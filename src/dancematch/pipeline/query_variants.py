@@ -59,7 +59,7 @@ def read_clip(
         return read_motions([clip] if isinstance(clip, Motion) else clip, tokeniser, "the query")
     if holds_words(Path(clip)):
         return QueryClip(tuple(readings_of_words(words_files.read(clip), tokeniser)))
-    (outcome,) = motions_of_many([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
+    (outcome,) = analyse_files([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
     if outcome.error is not None:
         raise outcome.error
     return read_motions(outcome.motions, tokeniser, outcome.path, outcome.ignored)

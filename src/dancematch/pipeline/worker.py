@@ -22,15 +22,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, ModelMismatchError
-from dancematch.model.names import called
-from dancematch.model.tokeniser import Tokeniser, load_model
-from dancematch.pipeline.analysis import analyse_file, write_analysis
+from dancematch.pipeline.analysis import Analysis, analyse_file, write_analysis
 from dancematch.pipeline.limits import WorkLimits, limit_processor_time, limit_self
 from dancematch.pipeline.parent_watch import end_with_parent
-from dancematch.pipeline.tokenise import words_in
-from dancematch.pose.selection import select_motions
 
 if TYPE_CHECKING:
+    from dancematch.model.tokeniser import Tokeniser
     from dancematch.pose import PoseEstimator
 
 _PROGRESS_SECONDS = 0.2
@@ -103,19 +100,27 @@ class _Analyser:
         source, target = Path(request["source"]), Path(request["target"])
         estimator = None if formats.is_motion_file(source) else self._estimator
         found = analyse_file(source, estimator=estimator, on_progress=self._replies.send_progress)
-        if self._setup.get("model_id"):
-            words = words_in(self._tokeniser, found.motions, source)
-            dancers = tuple(found.motions[dancer - 1] for dancer in words)
-            ignored = found.ignored + select_motions(found.motions)[1]
-            found = replace(found, motions=dancers, words=tuple(words.values()), ignored=ignored)
-        write_analysis(target, found)
+        write_analysis(target, self._with_words(found) if self._setup.get("model_id") else found)
+
+    def _with_words(self, found: Analysis) -> Analysis:
+        # Imported here: most workers make no words, and the kernels behind them load slowly.
+        from dancematch.pipeline.tokenise import words_in
+        from dancematch.pose.selection import select_motions
+
+        words = words_in(self._tokeniser, found.motions, found.path)
+        dancers = tuple(found.motions[dancer - 1] for dancer in words)
+        ignored = found.ignored + select_motions(found.motions)[1]
+        return replace(found, motions=dancers, words=tuple(words.values()), ignored=ignored)
 
     @cached_property
     def _estimator(self) -> "PoseEstimator":
         return self._make_estimator(self._limits)
 
     @cached_property
-    def _tokeniser(self) -> Tokeniser:
+    def _tokeniser(self) -> "Tokeniser":
+        from dancematch.model.names import called
+        from dancematch.model.tokeniser import load_model
+
         tokeniser, expected = load_model(self._setup["model"]), self._setup["model_id"]
         if tokeniser.model_id != expected:
             raise ModelMismatchError(
