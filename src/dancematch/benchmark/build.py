@@ -31,6 +31,7 @@ from dancematch.benchmark.splits import hash_performers, split
 from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
+from dancematch.pipeline.analyse_files import analyse_files
 from dancematch.pipeline.analysis import MakeEstimator
 from dancematch.pipeline.files import content_hash, find_clips
 from dancematch.pipeline.tokenise import words_in

@@ -12,6 +12,7 @@ from dancematch.formats.archive import Archive
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
+from dancematch.pipeline.analyse_files import analyse_files
 from dancematch.pipeline.analysis import MakeEstimator, Progress
 from dancematch.pipeline.tokenise import decode, words_in
 from dancematch.pose import default_estimator
