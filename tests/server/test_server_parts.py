@@ -17,6 +17,7 @@ from dance_samples import dance, random_words, save_small_model, shipped, write_
 from dancematch.catalogue.listing import dance_of, names_of, page_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
+from dancematch.pipeline.analysis import error_named
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.files import find_clips
@@ -28,7 +29,7 @@ from dancematch.server.metrics import BOUNDS, Metrics
 from dancematch.server.options import Options, WorkLimits, is_loopback
 from dancematch.server.overview.positions import _histograms, positions
 from dancematch.server.overview.vocabulary import Gallery
-from dancematch.server.problems import Discretion, RefusedError, error_named
+from dancematch.server.problems import Discretion, RefusedError
 from dancematch.server.queries import held_searches as searches
 from dancematch.server.queries.held_searches import KeptSearch, Searches
 from dancematch.server.service import MOST_DANCERS, Service, _require_explainable
