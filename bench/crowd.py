@@ -13,7 +13,7 @@ from numba import njit
 
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.search.engine import Engine, Query
-from dancematch.search.words.tracks import Tracks, packed_volume
+from dancematch.tracks import PackedTracks, pack_stored_words
 from dancematch.types import Codebook, Fingerprint
 
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
@@ -91,23 +91,24 @@ class Crowd:
         vocabulary, model_id = self.codebook.vocabulary, self.codebook.model_id
         return Fingerprint(words, vocabulary, SECONDS_PER_WORD, model_id, bones=bones)
 
-    def pieces(self, count: int) -> Iterator[Tracks]:
+    def pieces(self, count: int) -> Iterator[PackedTracks]:
         """The first so many dances, packed, some at a time."""
         for first in range(0, count, PIECE):
             yield self.tracks(first, min(PIECE, count - first))
 
-    def tracks(self, first: int, size: int) -> Tracks:
+    def tracks(self, first: int, size: int) -> PackedTracks:
         """Some dances, packed."""
         words = self.words(first, size).reshape(size * STEPS, -1)
         clocks = np.tile([0.0, SECONDS_PER_WORD], (size, 1))
         seen = np.full(words.shape, 255, np.uint8)
         bones = pointing(self.bones, first, size, STEPS).reshape(size * STEPS, -1)
         lengths, vocabulary = np.full(size, STEPS), self.codebook.vocabulary
-        volume = packed_volume(words, seen, lengths, clocks, bones, vocabulary)
+        packed = pack_stored_words(words, seen, lengths, clocks, bones, vocabulary)
         nothing: Sequence[str | None] = [None] * size
         names = [f"dance {number}" for number in range(first, first + size)]
         periods = np.full(size, np.nan, np.float32)
-        return Tracks(np.arange(first, first + size), names, nothing, nothing, periods, volume)
+        ones = np.ones(size, np.int64)
+        return PackedTracks(np.arange(first, first + size), names, ones, nothing, nothing, periods, packed)
 
     def engine(self) -> Engine:
         """An engine without dances."""

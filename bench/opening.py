@@ -26,7 +26,6 @@ from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.pipeline.cached_engine import CachedEngine
-from dancematch.search.words.tracks import NewTrack
 
 PEER = 5_000  # dances
 
@@ -77,7 +76,7 @@ def one_by_one(made: Crowd, store: Store) -> float:
     engine = made.engine()
 
     def build() -> None:
-        engine.add([NewTrack(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
+        engine.add(store.everything().added)
 
     return seconds(build)
 

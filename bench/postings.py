@@ -22,7 +22,8 @@ from dancematch.search.stage1.postings import TOLERANCE, Postings
 from dancematch.search.stage2 import local_alignment as localise
 from dancematch.search.stage2 import word_alignment as plain
 from dancematch.search.stage2.variant import Variant, WordStatistics
-from dancematch.search.words.word_store import pack, unpack
+from dancematch.search.words.word_store import unpack
+from dancematch.tracks import pack_words
 from dancematch.types import Fingerprint
 
 VOCABULARY = 512
@@ -158,7 +159,7 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
     profile = localise.Profile(query, book, usual)
     evidence = profile.evidence(reference)
     rarity = WordStatistics("sqrt-idf", np.ones((len(book.channels), book.vocabulary), np.float32), usual)
-    reading, packed = Variant(query, book, rarity), unpack(pack([reference]))
+    reading, packed = Variant(query, book, rarity), unpack(pack_words([reference]))
     ours = median_ms(lambda: reading.lines(packed))
     theirs = median_ms(lambda: plain.place(query, reference, book, usual))
     return {

@@ -38,7 +38,7 @@ from dancematch.search.engine import Engine, Query
 from dancematch.search.stage2 import timing
 from dancematch.search.stage2.ranking import CLEAR_SYNCHRONY
 from dancematch.search.stage2.word_alignment import TEMPI
-from dancematch.search.words.word_store import bones_of
+from dancematch.tracks import bones_of
 from dancematch.types import Fingerprint, Motion
 
 KEPT_APART = ("LH", "PO")

@@ -266,7 +266,10 @@ class Match:
     reference: Span  # where in the known dance
     mirrored: bool = False
     tempo: float | None = None  # query's speed over the reference's; None where it was not measured
-    dancer: int = 1  # which dancer of the query, 1 = the most prominent
+    dancer: int = 1  # of the query, 1 = the most prominent
+    reference_dancer: int = 1  # of the known dance, who was matched
+    track: int | None = None  # key of that dancer's track in the catalogue
+    segment: Span | None = None  # of that track: histogram and metrics compare the query with it alone
     verdict: Verdict = "no match"
     log_ratio: float | None = None  # log10 of the likelihood ratio that this is the same dance
     evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident

@@ -19,7 +19,6 @@ from dancematch.pipeline import cached_engine as kept_engine
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.files import find_clips
 from dancematch.search.engine import Engine, Query
-from dancematch.search.words.tracks import NewTrack, packed_volume
 from dancematch.types import SEEN_FROM, Span
 
 CROWD = [random_words(30, 900 + n) for n in range(25)]
@@ -91,28 +90,29 @@ def found(engine: Engine) -> list[tuple[str, float]]:
 def expected(store: Store) -> list[tuple[str, float]]:
     """The same of an engine that is built noun by noun."""
     plain = Engine(toy_codebook(), background=CROWD)
-    plain.add([NewTrack(t.key, t.dance_id, t.fingerprint) for t in store.everything().added])
+    plain.add(store.everything().added)
     return found(plain)
 
 
 def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
-    """Keys, names, words, what is seen, clocks, labels, collections, periods; excluded stretches unseen."""
+    """Every fact and every word, also what is excluded and therefore unseen."""
     store.exclude("dance 3", Span(1.0, 4.0))
     store.exclude("dance 3", Span(4.6, 5.0))
     one_by_one = {track.key: track for track in store.everything().added}
     state, pieces = packed_tracks(store)
     seen = 0
     for piece in pieces:
-        clocked = piece.lengths, piece.clocks, piece.bones
-        volume = packed_volume(piece.words, piece.visibility, *clocked, piece.vocabulary)
-        facts = zip(piece.keys.tolist(), piece.dance_ids, piece.labels, piece.collections, strict=True)
-        for number, (key, *texts) in enumerate(facts):
-            track, part = one_by_one[key], slice(*volume.offsets[number : number + 2])
-            assert [track.dance_id, track.label, track.collection] == texts
-            assert (track.fingerprint.words == volume.words[part]).all()
-            shown = np.unpackbits(volume.seen[part], axis=1, count=2)
+        packed = piece.packed
+        facts = zip(
+            piece.keys.tolist(), piece.dance_ids, piece.dancers, piece.labels, piece.collections, strict=True
+        )
+        for number, (key, *said) in enumerate(facts):
+            track, part = one_by_one[key], slice(*packed.offsets[number : number + 2])
+            assert [track.dance_id, track.dancer, track.label, track.collection] == said
+            assert (track.fingerprint.words == packed.words[part]).all()
+            shown = np.unpackbits(packed.seen[part], axis=1, count=2)
             assert ((track.fingerprint.visibility >= SEEN_FROM) == shown).all()
-            assert (track.fingerprint.start, 0.5) == tuple(volume.clocks[number])
+            assert (track.fingerprint.start, 0.5) == tuple(packed.clocks[number])
             assert np.isnan(piece.periods[number]) == (track.period_seconds is None)
             seen += 1
     assert (3, len(one_by_one)) == (state.generation, seen)

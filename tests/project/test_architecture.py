@@ -28,6 +28,7 @@ ROWS = (
     {"formats", "directions"},
     {"motion"},
     {"skeletons"},
+    {"tracks"},
     {"types"},
     {"errors", "cache_folder"},
 )

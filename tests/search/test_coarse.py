@@ -12,7 +12,8 @@ from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import CAP, DEFAULT_SETTINGS, Settings
 from dancematch.search.stage1.coarse_synchrony import STEPS, averaged, coarse_scores
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
-from dancematch.search.words.word_store import Bones, PackedWords
+from dancematch.search.words.word_store import Bones
+from dancematch.tracks import PackedWords
 from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN
 
 SECONDS = 4 / 30

@@ -15,12 +15,14 @@ from dance_samples import (
     without,
     words,
 )
-from dancematch.errors import InputError, ModelMismatchError
+from dancematch.errors import InputError, ModelMismatchError, UnknownDanceError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Engine, Query
+from dancematch.search.explain import explain
 from dancematch.search.settings import DEFAULT_SETTINGS
 from dancematch.search.words.entries import windows
+from dancematch.tracks import KnownTrack
 from dancematch.types import Match, Motion
 
 KNOWN = tuple(range(12))
@@ -180,3 +182,26 @@ def test_seconds_are_found_in_minutes():
 
     assert "long3" == found.dance_id
     assert long[3].span(200, 211) == found.reference
+
+
+def test_a_match_names_the_dancer_and_the_segment_that_won():
+    """The second dancer of two, and the window of a long dance that the excerpt was cut from."""
+    dancers = [random_words(60, 5), random_words(60, 6)]
+    engine = Engine(toy_codebook(), [(f"other {n}", random_words(40, n)) for n in range(20, 25)])
+    engine.add([KnownTrack(70 + n, "duet", n + 1, words) for n, words in enumerate(dancers)])
+
+    found = engine.search([Query(dancers[1].segment(24, 35))], limit=1)[0]
+
+    assert ("duet", 2, 71) == (found.dance_id, found.reference_dancer, found.track)
+    assert found.segment == dancers[1].span(24, 35)
+    _, evidence = explain(engine, Query(dancers[1].segment(24, 35)), found)
+    assert np.array_equal(dancers[1].words, evidence.reference.words)
+
+
+def test_a_match_whose_track_is_gone_cannot_be_explained():
+    engine = Engine(toy_codebook(), [("a", random_words(12, 0)), ("b", random_words(12, 1))])
+    found = engine.search([Query(random_words(12, 0))], limit=1)[0]
+    engine.remove([0])
+
+    with pytest.raises(UnknownDanceError, match="no dance named 'a' any more; search again"):
+        explain(engine, Query(random_words(12, 0)), found)

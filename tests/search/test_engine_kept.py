@@ -23,23 +23,23 @@ from dancematch.search.settings import DEFAULT_SETTINGS, DanceFilter
 from dancematch.search.stage1 import shortlist
 from dancematch.search.words import array_folder as folder_parts
 from dancematch.search.words.index_cache import stamp_of
-from dancematch.search.words.tracks import NewTrack, tracks_of
+from dancematch.tracks import KnownTrack, pack_tracks
 from dancematch.types import Fingerprint, Match
 
 CROWD = [random_words(30, 900 + n) for n in range(25)]
 MANY = replace(DEFAULT_SETTINGS, shortlist="all")
 
 
-def known(key: int, seed: int | None = None, name: str | None = None) -> NewTrack:
+def known(key: int, seed: int | None = None, name: str | None = None) -> KnownTrack:
     """A dancer whose words are the key's or another seed's; every third is long enough for windows."""
     made = random_words(12 if key % 3 else 40, key if seed is None else seed)
-    return NewTrack(
-        key, name or f"dance {key % 7}-{key}", made, "even" if key % 2 == 0 else "odd",
+    return KnownTrack(
+        key, name or f"dance {key % 7}-{key}", 1, made, "even" if key % 2 == 0 else "odd",
         collection="b" if key % 5 == 0 else None, period_seconds=2.0 if key % 4 == 0 else None,
     )  # fmt: skip
 
 
-def engine(*dancers: NewTrack) -> Engine:
+def engine(*dancers: KnownTrack) -> Engine:
     made = Engine(toy_codebook(), background=CROWD)
     made.add(dancers)
     return made
@@ -78,7 +78,7 @@ def test_whatever_came_and_went_the_matches_are_a_fresh_engines(tmp_path, steps,
 def test_many_at_once_or_one_by_one_is_the_same():
     dancers = [known(key) for key in range(40)]
     at_once, one_by_one = engine(), engine()
-    at_once.enter(tracks_of(dancers))
+    at_once.enter(pack_tracks(dancers))
     for one in dancers:
         one_by_one.add([one])
 
@@ -86,10 +86,10 @@ def test_many_at_once_or_one_by_one_is_the_same():
 
 
 def test_packed_words_of_other_channels_are_refused():
-    strange = NewTrack(1, "a", random_words(12, 1, channels=3))
+    strange = KnownTrack(1, "a", 1, random_words(12, 1, channels=3))
 
     with pytest.raises(InputError, match="words of 2 channels were expected, got 3"):
-        engine().enter(tracks_of([strange]))
+        engine().enter(pack_tracks([strange]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -140,7 +140,7 @@ def test_filtered_searches_are_those_of_a_smaller_catalogue_in_which_words_are_a
 
 def test_threads_search_while_another_adds_and_removes():
     """What was there from the beginning is found first by every search, whatever comes and goes meanwhile."""
-    target = NewTrack(10_000, "the one", random_words(20, 4242))
+    target = KnownTrack(10_000, "the one", 1, random_words(20, 4242))
     made = engine(target, *(known(key) for key in range(30)))
     done = Event()
 

@@ -7,7 +7,8 @@ from dance_samples import toy_codebook, words
 from dancematch.search.stage1.histogram import Histograms, word_counts
 from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import usual_similarity
-from dancematch.search.words.word_store import pack, unpack
+from dancematch.search.words.word_store import unpack
+from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM
 
 
@@ -33,7 +34,9 @@ def test_cosines_are_those_of_the_plain_way(weighting, seed, channels, vocabular
     )
     plain = Histograms([word_counts(one) for one in known], weighting)
     usual = usual_similarity(book, np.ones((channels, vocabulary), int))
-    found = Variant(query, book, WordStatistics(weighting, plain.rarity, usual)).cosines(unpack(pack(known)))
+    found = Variant(query, book, WordStatistics(weighting, plain.rarity, usual)).cosines(
+        unpack(pack_words(known))
+    )
     shown = np.stack([(one.visibility >= SEEN_FROM).any(axis=0) for one in known], axis=1)
 
     np.testing.assert_allclose(np.where(shown, plain.cosines(word_counts(query)), -1), found, atol=1e-5)
@@ -49,6 +52,6 @@ def test_a_word_that_comes_more_often_than_can_be_counted_is_as_the_plain_way_ha
     rarity = WordStatistics(
         "cosine", np.ones((1, 4), np.float32), usual_similarity(book, np.ones((1, 4), int))
     )
-    found = Variant(query, book, rarity).cosines(unpack(pack([known])))
+    found = Variant(query, book, rarity).cosines(unpack(pack_words([known])))
 
     assert pytest.approx(256 / np.sqrt(2 * (255**2 + 1)), abs=1e-5) == found[0, 0]

@@ -14,7 +14,8 @@ from dancematch.search.stage2.word_alignment import (
     usual_similarity,
     word_evidence,
 )
-from dancematch.search.words.word_store import pack, unpack
+from dancematch.search.words.word_store import unpack
+from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 VOCABULARY = 64
@@ -61,7 +62,7 @@ class Model:
 
 def check(model: Model, query: Fingerprint, references: list[Fingerprint]) -> None:
     reading = model.reading(query)
-    found = reading.lines(unpack(pack(references)))
+    found = reading.lines(unpack(pack_words(references)))
     for number, reference in enumerate(references):
         plain = place(query, reference, model.book, model.usual)
         tempo, offset = int(found.tempi[number]), int(found.offsets[number])
@@ -101,9 +102,9 @@ def test_a_passage_is_found_wherever_others_stand_beside_it():
     whole = model.clip(90)
     query = words(whole.words[30:60], vocabulary=VOCABULARY, visibility=whole.visibility[30:60])
     others = [model.clip(length) for length in range(20, 130, 5)]
-    alone = model.reading(query).lines(unpack(pack([whole])))
+    alone = model.reading(query).lines(unpack(pack_words([whole])))
     for number in range(len(others) + 1):
-        found = model.reading(query).lines(unpack(pack([*others[:number], whole, *others[number:]])))
+        found = model.reading(query).lines(unpack(pack_words([*others[:number], whole, *others[number:]])))
 
         assert [column[0] for column in alone] == [column[number] for column in found]
         assert (30, 1.0) == (found.offsets[number], TEMPI[found.tempi[number]])
@@ -112,7 +113,7 @@ def test_a_passage_is_found_wherever_others_stand_beside_it():
 def test_no_stretches_have_no_lines():
     """Nothing to compare with is no mistake."""
     model = Model(0, 2)
-    nothing = unpack(pack([model.clip(5)]))
+    nothing = unpack(pack_words([model.clip(5)]))
     nothing = type(nothing)(nothing.words[:0], nothing.seen[:0], nothing.offsets[:1])
 
     assert [0, 0, 0] == [len(column) for column in model.reading(model.clip(9)).lines(nothing)]
@@ -144,7 +145,7 @@ def test_unseen_words_say_nothing():
         vocabulary=VOCABULARY,
         visibility=np.stack([reference.visibility[:, 0], np.full(40, SEEN_FROM / 2)], axis=1),
     )
-    found = model.reading(reference).lines(unpack(pack([hidden])))
+    found = model.reading(reference).lines(unpack(pack_words([hidden])))
 
     assert 0 == found.agreements[0]
     check(model, half, [reference])

@@ -29,7 +29,7 @@ from dancematch.search.confidence.verdict import (
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, DanceFilter
 from dancematch.search.stage2.ranking import VariantScores
-from dancematch.search.words.tracks import NewTrack
+from dancematch.tracks import KnownTrack
 
 RATIOS = st.floats(-4, 7)
 
@@ -135,7 +135,9 @@ def test_too_little_speaks_neither_for_a_dance_nor_against_it():
 
 def test_filters_count_for_how_often_something_happens_by_accident():
     known = [
-        NewTrack(n, f"dance{n}", shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter")
+        KnownTrack(
+            n, f"dance{n}", 1, shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter"
+        )
         for n in range(5)
     ]
     filled = Engine(shipped().codebook, background=shipped_background())

@@ -118,7 +118,7 @@ def test_a_match_on_the_wire_has_its_ratio_and_parts_in_plain_form():
     own = {one.name for one in dataclasses.fields(types.Match)}
     more = {"likelihood_ratio", "bounded", "evidence"}
 
-    assert own - {"log_ratio", "parts"} | more == set(schemas_searches.Match.model_fields)
+    assert own - {"log_ratio", "parts", "track", "segment"} | more == set(schemas_searches.Match.model_fields)
 
 
 def test_a_dance_on_the_wire_says_also_what_there_is_to_see():

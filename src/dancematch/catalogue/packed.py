@@ -4,7 +4,6 @@ The same tracks as `Store.everything` gives one noun each, in the order of their
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -17,32 +16,16 @@ from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.rows import excluded_words, fingerprint_of
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
+from dancematch.tracks import PackedTracks, pack_stored_words
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
 
 TRACKS = 1 << 14  # in one piece: short dances then fill a block of stage one each
 
 _COLUMNS = (
-    tracks.c.key, dances.c.dance_id, dances.c.label, dances.c.collection, tracks.c.dance, tracks.c.start,
-    tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words, tracks.c.visibility,
-    tracks.c.bones, tracks.c.period_seconds,
+    tracks.c.key, dances.c.dance_id, tracks.c.dancer, dances.c.label, dances.c.collection, tracks.c.dance,
+    tracks.c.start, tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words,
+    tracks.c.visibility, tracks.c.bones, tracks.c.period_seconds,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class PackedTracks:
-    """Some tracks side by side, their words end to end; those of excluded stretches are unseen."""
-
-    vocabulary: int
-    keys: NDArray[np.int64]
-    dance_ids: Sequence[str]
-    labels: Sequence[str | None]
-    collections: Sequence[str | None]
-    periods: NDArray[np.float32]  # seconds, NaN = none
-    words: NDArray[np.uint16]  # [steps, channels]
-    visibility: NDArray[np.uint8]  # [steps, channels] 255 = seen
-    bones: NDArray[np.int8]  # [steps, 20]
-    lengths: NDArray[np.int64]  # steps a track
-    clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds a word
 
 
 def packed_tracks(database: Database, part: ShardOf | None = None) -> tuple[State, Iterator[PackedTracks]]:
@@ -85,14 +68,18 @@ def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequ
         periods = np.array(columns["period_seconds"], dtype=np.float32)  # None becomes NaN
     except (ValueError, TypeError):
         raise _damaged(database, rows) from None
-    made = PackedTracks(
-        vocabulary, np.array(columns["key"], dtype=np.int64), columns["dance_id"],
-        columns["label"], columns["collection"], periods, words, visibility, bones, lengths, clocks,
-    )  # fmt: skip
-    if not _is_sound(made, columns):
+    if not _is_sound(columns, words, lengths, clocks):
         raise _damaged(database, rows)
-    _hide(made, columns["dance"], excluded)
-    return made
+    for dance, clock, end, length in zip(columns["dance"], clocks, np.cumsum(lengths), lengths, strict=True):
+        for span in excluded.get(dance, ()):
+            hidden = excluded_words(span, *clock.tolist())
+            visibility[end - length : end][hidden] = 0
+            bones[end - length : end][hidden] = BONES_UNSEEN
+    return PackedTracks(
+        np.array(columns["key"], dtype=np.int64), columns["dance_id"], columns["dancer"],
+        columns["label"], columns["collection"], periods,
+        pack_stored_words(words, visibility, lengths, clocks, bones, vocabulary),
+    )  # fmt: skip
 
 
 def _bones(stored: Sequence[bytes | None], lengths: NDArray[np.int64]) -> NDArray[np.int8]:
@@ -107,17 +94,21 @@ def _bones(stored: Sequence[bytes | None], lengths: NDArray[np.int64]) -> NDArra
     return np.frombuffer(whole, dtype=np.int8).reshape(-1, BONE_NUMBERS)
 
 
-def _is_sound(made: PackedTracks, columns: Mapping[str, Sequence[Any]]) -> bool:
+def _is_sound(
+    columns: Mapping[str, Sequence[Any]],
+    words: NDArray[np.uint16],
+    lengths: NDArray[np.int64],
+    clocks: NDArray[np.float64],
+) -> bool:
     """Whether every track is what `rows.fingerprint_of` would take."""
-    channels = made.words.shape[1]
     sizes = np.array([len(one) for one in columns["visibility"]], dtype=np.int64)
     return bool(
         len(set(columns["vocabulary"])) == len(set(columns["channels"])) == 1
-        and (made.lengths > 0).all()
-        and (sizes == made.lengths * channels).all()
-        and made.words.max() < made.vocabulary
-        and np.isfinite(made.clocks).all()
-        and (made.clocks[:, 1] > 0).all()
+        and (lengths > 0).all()
+        and (sizes == lengths * words.shape[1]).all()
+        and words.max() < columns["vocabulary"][0]
+        and np.isfinite(clocks).all()
+        and (clocks[:, 1] > 0).all()
     )
 
 
@@ -131,17 +122,3 @@ def _damaged(database: Database, rows: Sequence[Any]) -> CatalogueError:
         except (ValueError, TypeError, InputError):
             return CatalogueError(f"{database.where}: the words of {named['dance_id']!r} are damaged")
     return CatalogueError(f"{database.where} holds words of several kinds: it is damaged")
-
-
-def _hide(made: PackedTracks, whose: Sequence[int], excluded: Mapping[int, Sequence[Span]]) -> None:
-    """Make what was excluded unseen."""
-    if not excluded:
-        return
-    ends = np.cumsum(made.lengths).tolist()
-    for number, dance in enumerate(whose):
-        for span in excluded.get(dance, ()):
-            first = ends[number] - int(made.lengths[number])
-            own = made.visibility[first : ends[number]]
-            hidden = excluded_words(span, *made.clocks[number].tolist())
-            own[hidden] = 0
-            made.bones[first : ends[number]][hidden] = BONES_UNSEEN

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dancematch.errors import InputError
+from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Motion, Span
 
 _NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}  # control characters, halves of characters, breaks of lines
@@ -67,21 +68,6 @@ class ShardOf(NamedTuple):
     def holds(self, dance_key: int) -> bool:
         """Whether a dance is in it, by its key in the database."""
         return dance_key % self.of == self.number
-
-
-@dataclass(frozen=True)
-class KnownTrack:
-    """One dancer of a known dance, as a search wants it; words of excluded stretches are unseen."""
-
-    key: int  # what `Changes.removed` calls it
-    dance_id: str
-    dancer: int
-    fingerprint: Fingerprint
-    label: str | None = None
-    collection: str | None = None
-    period_seconds: float | None = None
-    period_strength: float = 0.0
-    dance_key: int = field(default=0, compare=False)  # of the dance in the database
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from dancematch.catalogue import bulk, changes
 from dancematch.catalogue.database import WRITE, Database
 from dancematch.catalogue.listing import chosen, described
-from dancematch.catalogue.records import Changes, Dance, Exclusion, KnownTrack, NewWords, StoredTrack
+from dancematch.catalogue.records import Changes, Dance, Exclusion, NewWords, StoredTrack
 from dancematch.catalogue.rows import fingerprint_of, motion_of, track_row, words_row
 from dancematch.catalogue.schema import dances, exclusions, tracks
 from dancematch.errors import (
@@ -28,9 +28,10 @@ from dancematch.errors import (
     ModelMismatchError,
     UnknownDanceError,
 )
+from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Motion, Span
 
-__all__ = ["Changes", "Dance", "Exclusion", "KnownTrack", "NewWords", "Store", "StoredTrack"]
+__all__ = ["Changes", "Dance", "Exclusion", "NewWords", "Store", "StoredTrack"]
 
 T = TypeVar("T")
 

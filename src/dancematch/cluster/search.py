@@ -18,7 +18,6 @@ from dancematch.errors import ClusterError, InputError
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
-from dancematch.search.words.tracks import NewTrack
 from dancematch.types import Match
 
 T = TypeVar("T")
@@ -104,14 +103,7 @@ class ClusterSearch:
         """An engine of one dance in which words are worth what they are in all parts: to explain a match."""
         view = self._tried(lambda view: view)
         engine = Engine(view.codebook)
-        engine.add(
-            [
-                NewTrack(
-                    one.key, one.dance_id, one.fingerprint, one.label, one.collection, one.period_seconds
-                )
-                for one in self._catalogue.tracks([dance_id])
-            ]
-        )
+        engine.add(self._catalogue.tracks([dance_id]))
         engine.weigh_among(view.usage)
         return engine
 

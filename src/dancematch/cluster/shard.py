@@ -7,9 +7,10 @@ about the entries that it has. No Ray in here.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.catalogue.database import State
 from dancematch.catalogue.records import Changes, ShardOf
@@ -22,8 +23,9 @@ from dancematch.search.stage1.postings import Tally
 from dancematch.search.stage1.shortlist import IndexSize, LocalCandidates, ProposedSegments, RankedEntries
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.words.entries import BACKGROUND_TRACK
-from dancematch.search.words.word_store import PackedWords, SegmentBounds
+from dancematch.search.words.word_store import SegmentBounds
 from dancematch.search.words.word_usage import Usage
+from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint
 
 
@@ -76,6 +78,7 @@ class Fetched(NamedTuple):
 
     volume: PackedWords
     names: list[str]  # of each track's dance
+    facts: NDArray[Any]  # of each track: `entries.FACTS`
     placed: SegmentBounds  # tracks by their place in the volume
 
 
@@ -206,4 +209,4 @@ class Shard:
     def _fetched(self, tracks: IntArray, placed: SegmentBounds) -> Fetched:
         library = self._engine.library
         names = [library.entries.names[dance] for dance in library.entries.dances_of(tracks).tolist()]
-        return Fetched(library.shelf.volume_of(tracks), names, placed)
+        return Fetched(library.shelf.volume_of(tracks), names, library.entries.facts[tracks], placed)

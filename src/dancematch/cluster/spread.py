@@ -30,8 +30,9 @@ from dancematch.search.stage1.shortlist import (
 from dancematch.search.stage2.ranking import Query, Shortlisted, rank
 from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import usual_similarity
-from dancematch.search.words.word_store import PackedWords, SegmentBounds, WordStore
+from dancematch.search.words.word_store import SegmentBounds, WordStore
 from dancematch.search.words.word_usage import Usage, usage_of_all
+from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint, Match
 
 
@@ -87,7 +88,7 @@ def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[WordStor
     """All tracks that were fetched on one shelf, and the number of each part's first."""
     volumes = {
         part: PackedWords(**vars(volume))  # frozen again after the way
-        for part, (volume, _, _) in fetched.items()
+        for part, (volume, *_) in fetched.items()
     }
     starts = np.cumsum([0, *(len(volume) for volume in volumes.values())]).tolist()
     shelf = WordStore(codebook.vocabulary, codebook.model_id, list(volumes.values()))
@@ -172,4 +173,5 @@ def _fetched(parts: Parts, view: View, chosen: Proposal) -> Shortlisted:
             columns[0, np.searchsorted(numbers, voted)], chosen.voted.firsts, chosen.voted.lasts
         )
         stretches = [SegmentBounds(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
-    return Shortlisted([names[track] for track in stretches[0].tracks.tolist()], stretches, shelf)
+    facts = np.concatenate([one.facts for one in fetched.values()])
+    return Shortlisted([names[track] for track in stretches[0].tracks.tolist()], stretches, shelf, facts)

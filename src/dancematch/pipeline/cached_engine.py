@@ -145,17 +145,10 @@ class CachedEngine:
         return engine
 
     def _apply(self, engine: "Engine", changes: Changes) -> None:
-        from dancematch.search.words.tracks import NewTrack
-
         added = [t for t in changes.added if self._part is None or self._part.holds(t.dance_key)]
         back = [track.key for track in added]
         gone = engine.remove([*changes.removed, *back]) - set(back)
-        engine.add(
-            [
-                NewTrack(t.key, t.dance_id, t.fingerprint, t.label, t.collection, t.period_seconds)
-                for t in added
-            ]
-        )
+        engine.add(added)
         self._state = State(changes.generation, changes.token)
         self._come += len(added)
         if gone:  # for good: others are back, with something about them changed
@@ -164,16 +157,11 @@ class CachedEngine:
     def _built(self) -> "Engine":
         """A fresh engine of all that is in the database."""
         from dancematch.search.engine import Engine
-        from dancematch.search.words.tracks import Tracks, packed_volume
 
         engine = Engine(self._codebook, background=self._background)
         self._state, pieces = packed_tracks(self._store, self._part)
         for piece in pieces:
-            volume = packed_volume(
-                piece.words, piece.visibility, piece.lengths, piece.clocks, piece.bones, piece.vocabulary
-            )
-            facts = (piece.keys, piece.dance_ids, piece.labels, piece.collections, piece.periods)
-            engine.enter(Tracks(*facts, volume))
+            engine.enter(piece)
         self._may_keep = True
         if engine.tracks >= FEWEST_KEPT:
             self._keep(engine)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dancematch.catalogue.listing import Page, dance_of, names_of, page_of, with_skeletons
-from dancematch.catalogue.records import KnownTrack
 from dancematch.catalogue.stats import Stats, stats_of
 from dancematch.catalogue.store import Dance, Exclusion, Store
 from dancematch.catalogue.verify import Problem, problems_of
@@ -19,6 +18,7 @@ from dancematch.pipeline.ingest import Added, Ingest, name_dance, store_dance, t
 from dancematch.pose import default_estimator
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
+from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Motion, Span
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch import formats
-from dancematch.catalogue.records import Dance, KnownTrack
+from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.analysis import MakeEstimator, Progress
@@ -38,6 +38,7 @@ from dancematch.search.explain import EvidenceMatrix as Alignment
 from dancematch.search.settings import DanceFilter
 from dancematch.search.stage2.local_alignment import AlignedSegment, IntArray
 from dancematch.search.stage2.synchrony import SynchronyPeak, lag_curve
+from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, FloatArray, Match, Passage
 
 MOMENTS = 6  # at which the two are shown side by side

@@ -40,9 +40,9 @@ from dancematch.search.words.entries import (
     Entries,
 )
 from dancematch.search.words.index_cache import load_index_cache, save_index_cache
-from dancematch.search.words.tracks import NewTrack, Tracks, tracks_of
 from dancematch.search.words.word_store import WordStore
 from dancematch.search.words.word_usage import Usage
+from dancematch.tracks import KnownTrack, PackedTracks, pack_tracks
 from dancematch.types import Codebook, Fingerprint, Match
 
 __all__ = ["PASSAGES", "Engine", "Query", "SearchState"]
@@ -92,7 +92,7 @@ class Engine:
         self._cohort = Cohort(list(background))
         self._library.entries.add_strangers(background)
         self._library.columns.append_fingerprints(background)
-        self.add([NewTrack(key, name, words) for key, (name, words) in enumerate(dances)])
+        self.add([KnownTrack(key, name, 1, words) for key, (name, words) in enumerate(dances)])
 
     def _checked(self, fingerprint: Fingerprint) -> Fingerprint:
         if fingerprint.model_id != self._codebook.model_id:
@@ -112,23 +112,23 @@ class Engine:
         """All that is known of the dances."""
         return self._library
 
-    def add(self, known: Sequence[NewTrack]) -> None:
+    def add(self, known: Sequence[KnownTrack]) -> None:
         """Enter dancers of dances; searches find them from now on."""
         for one in known:
             self._checked(one.fingerprint)
         if known:
-            self.enter(tracks_of(known))
+            self.enter(pack_tracks(known))
 
-    def enter(self, tracks: Tracks) -> None:
+    def enter(self, tracks: PackedTracks) -> None:
         """Enter many dancers at once, packed; their words must be of this engine's model."""
         channels = len(self._codebook.channels)
-        if tracks.volume.words.shape[1] != channels:
+        if tracks.packed.words.shape[1] != channels:
             raise InputError(
-                f"words of {channels} channels were expected, got {tracks.volume.words.shape[1]}"
+                f"words of {channels} channels were expected, got {tracks.packed.words.shape[1]}"
             )
         with self._writing:
             # A search meets a dance in stage one first; all else about it must stand by then.
-            library, volume = self._library, tracks.volume
+            library, volume = self._library, tracks.packed
             numbers = library.shelf.put(volume)
             entries = library.entries.add(tracks)
             library.postings.enter(volume)
@@ -167,7 +167,9 @@ class Engine:
         chosen, rarity = settings or self._settings, self._worth()
         readings = [Variant(self._checked(query.fingerprint), self._codebook, rarity) for query in queries]
         candidates = propose(self._library, readings, chosen, only)  # stage one: histograms, words in a row
-        shortlisted = Shortlisted(self._names(candidates), candidates.stretches, self._library.shelf)
+        shortlisted = Shortlisted(
+            self._names(candidates), candidates.stretches, self._library.shelf, self._library.entries.facts
+        )
         dances = self._library.entries.dances_searched(only)
         return rank(queries, readings, shortlisted, self._cohort, dances, chosen, limit)  # stage two
 

@@ -1,10 +1,10 @@
 """Why a match is one: every metric by body part, the words that agree and when, repeats, period, synchrony.
 
-What is looked at is what the engine itself looked at: the same track, the same stretch of it, the
-same worth of words.
+All numbers are those of the search: a match names its track and segment, and the engine still has their
+words and statistics.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,8 +21,8 @@ from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import SynchronyPeak, synchrony_peak
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.stage2.word_alignment import TEMPI, word_evidence
-from dancematch.search.words.entries import Entries, window_bounds
-from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.search.words.entries import Entries
+from dancematch.search.words.word_store import SegmentBounds
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
 SAID = 12  # words that an explanation names
@@ -188,21 +188,21 @@ def _spans(fingerprint: Fingerprint, steps: IntArray) -> Iterator[Span]:
 def evidence_of(
     engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT_SETTINGS
 ) -> EvidenceMatrix:
-    """The clip beside the dancer that it was matched with; `query` is the reading that `match` is of."""
-    return _looked_at(engine, query, match, settings).evidence
+    """The clip beside the dancer that it was matched with; `query` is the variant that `match` is of."""
+    return _score_again(engine, query, match, settings).evidence
 
 
 def explain(
     engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT_SETTINGS
 ) -> tuple[Explanation, EvidenceMatrix]:
     """Why a match is one, and the evidence itself, to draw."""
-    looked = _looked_at(engine, query, match, settings)
-    evidence = looked.evidence
+    scores = _score_again(engine, query, match, settings)
+    evidence = scores.evidence
     groups = tuple(
         tuple(_passage(evidence, segment) for segment in group) for group in repeats(evidence.segments)
     )
     explanation = Explanation(
-        dict(_measured(looked, settings)), evidence.said(), groups,
+        dict(_measure(scores, settings)), evidence.said(), groups,
         period_of(evidence.reference, evidence.codebook), period_of(evidence.query, evidence.codebook),
         _synchrony(evidence, match),
     )  # fmt: skip
@@ -210,37 +210,36 @@ def explain(
 
 
 @dataclass(frozen=True, eq=False)
-class _Looked:
-    """What the engine had before it when it judged the match."""
+class _MatchScores:
+    """A match with the words and scores that it was ranked by."""
 
     evidence: EvidenceMatrix
-    reading: Variant
-    stretch: Fingerprint  # of the reference, that histograms and metrics are of
+    variant: Variant
+    segment: Fingerprint  # of the reference, which histogram and metrics compare with
     cosines: FloatArray  # [channels]
     histogram: float
     order: float
 
 
-def _looked_at(engine: Engine, query: Query, match: Match, settings: Settings) -> _Looked:
-    """Find the track and the stretch again, by the score that the engine gave."""
-    library, rarity, codebook = engine.insight()
-    shelf = library.shelf
-    placed = _stretches(shelf, _tracks_of(library.entries, match.dance_id))
-    reading = Variant(query.fingerprint, codebook, rarity)
-    tracks, of_whole = np.unique(placed.tracks, return_inverse=True)
-    wholes = shelf.stretches(shelf.wholes(tracks))
-    judged = score_segments(reading, shelf.stretches(placed), wholes, settings, of_whole=of_whole)
-    at = int(np.abs(judged.scores - match.score).argmin())
-    track, first, last = (int(column[at]) for column in placed)
-    reference = shelf.fingerprint(track)
+def _score_again(engine: Engine, query: Query, match: Match, settings: Settings) -> _MatchScores:
+    """Score the track and the segment of the match again."""
+    index, statistics, codebook = engine.insight()
+    words = index.shelf
+    track = _track_number(index.entries, match)
+    reference = words.fingerprint(track)
+    first, last = _word_bounds(reference, match.segment) if match.segment else (0, len(reference) - 1)
+    bounds = SegmentBounds(*np.array([[track], [first], [last]], dtype=np.int64))
+    variant = Variant(query.fingerprint, codebook, statistics)
+    whole = words.stretches(words.wholes(bounds.tracks))
+    scores = score_segments(variant, words.stretches(bounds), whole, settings)
     line = _line(query.fingerprint, reference, match) or (
-        int(judged.lines.offsets[at]),
-        TEMPI[judged.lines.tempi[at]],
+        int(scores.lines.offsets[0]),
+        TEMPI[scores.lines.tempi[0]],
     )
-    return _Looked(
-        EvidenceMatrix(query.fingerprint, reference, codebook, rarity.usual, line, track),
-        reading, reference.segment(first, last), judged.cosines[:, at],
-        float(judged.parts["histogram"][at]), float(judged.lines.agreements[at]),
+    return _MatchScores(
+        EvidenceMatrix(query.fingerprint, reference, codebook, statistics.usual, line, track),
+        variant, reference.segment(first, last), scores.cosines[:, 0],
+        float(scores.parts["histogram"][0]), float(scores.lines.agreements[0]),
     )  # fmt: skip
 
 
@@ -252,34 +251,31 @@ def _line(query: Fingerprint, reference: Fingerprint, match: Match) -> tuple[int
     return round(begin / query.seconds_per_word), match.tempo
 
 
-def _tracks_of(entries: Entries, dance_id: str) -> list[int]:
-    number = entries.names.index(dance_id) if dance_id in entries.names else -1
-    tracks: list[int] = entries.tracks[entries.dances_of(entries.tracks) == number].tolist()
-    if not tracks:
-        raise UnknownDanceError(f"there is no dance named {dance_id!r} any more; search again")
-    return tracks
+def _track_number(entries: Entries, match: Match) -> int:
+    tracks = entries.tracks
+    found = tracks[entries.keys_of(tracks) == match.track]
+    if not len(found):
+        raise UnknownDanceError(f"there is no dance named {match.dance_id!r} any more; search again")
+    return int(found[0])
 
 
-def _stretches(shelf: WordStore, tracks: Sequence[int]) -> SegmentBounds:
-    """The wholes of tracks, and the windows that long ones are known by too."""
-    rows = []
-    for track in tracks:
-        words = shelf.fingerprint(track)
-        rows += [(track, *bounds) for bounds in ((0, len(words) - 1), *window_bounds(words))]
-    return SegmentBounds(*np.array(rows, dtype=np.int64).T)
+def _word_bounds(words: Fingerprint, span: Span) -> tuple[int, int]:
+    """First and last word within a span that `Fingerprint.span` made."""
+    first, end = (round((time - words.start) / words.seconds_per_word) for time in (span.start, span.end))
+    return first, end - 1
 
 
-def _measured(looked: _Looked, settings: Settings) -> Iterator[tuple[str, MetricValue]]:
+def _measure(scores: _MatchScores, settings: Settings) -> Iterator[tuple[str, MetricValue]]:
     """What every metric says, whether it counts in the score or not."""
-    evidence, reading = looked.evidence, looked.reading
-    shown = (looked.cosines >= 0) & (reading.seen > 0)
-    cosines = np.where(shown, looked.cosines, np.nan)
+    evidence, variant = scores.evidence, scores.variant
+    shown = (scores.cosines >= 0) & (variant.seen > 0)
+    cosines = np.where(shown, scores.cosines, np.nan)
     in_order = evidence.by_channel(evidence.straight)
-    known = {"histogram": (looked.histogram, cosines), "order": (looked.order, in_order)}
+    known = {"histogram": (scores.histogram, cosines), "order": (scores.order, in_order)}
     for name, metric in PRESETS[settings.metrics].items():
         if name not in known:
-            values = metric.similarities(evidence.query, [looked.stretch], evidence.codebook)
-            known[name] = float(reading.together(values)[0]), values[:, 0]
+            values = metric.similarities(evidence.query, [scores.segment], evidence.codebook)
+            known[name] = float(variant.together(values)[0]), values[:, 0]
     for name, (overall, values) in known.items():
         by_channel = {
             channel: float(value)

@@ -14,7 +14,8 @@ from dancematch.search.settings import Settings
 from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import Pointing
 from dancematch.search.stage2.variant import Variant
-from dancematch.search.words.word_store import EMPTY, Bones, Segments, pack, unpack
+from dancematch.search.words.word_store import EMPTY, Bones, Segments, unpack
+from dancematch.tracks import pack_words
 from dancematch.types import BONE_NUMBERS, Fingerprint, FloatArray
 
 Evidence = dict[str, FloatArray]  # what the likelihood ratio is computed from, by name: [candidates] each
@@ -57,7 +58,7 @@ class Cohort:
 def _packed(members: Sequence[Fingerprint]) -> CohortPart:
     if not members:
         return CohortPart(EMPTY, Bones(np.zeros((0, BONE_NUMBERS), np.int8), np.zeros(1, np.int64)))
-    volume = pack(members)
+    volume = pack_words(members)
     return CohortPart(unpack(volume), Bones(volume.bones, volume.offsets))
 
 

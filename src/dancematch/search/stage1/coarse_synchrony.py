@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
 from dancematch.search.thread_pool import parallel_map
-from dancematch.search.words.word_store import Bones, PackedWords
+from dancematch.search.words.word_store import Bones
+from dancematch.tracks import PackedWords
 from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray
 
 MOST_TRACKS = 10_000  # of a catalogue that is searched so

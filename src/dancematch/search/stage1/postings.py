@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.search.stage1 import trigram_kernels as trigrams
 from dancematch.search.stage1.blocks import frozen
-from dancematch.search.words.word_store import PackedWords, pack
+from dancematch.tracks import PackedWords, pack_words
 from dancematch.types import Fingerprint, FloatArray
 
 CHANNELS = 2  # that are entered: more find little more (bench/shortlisted.py) and cost memory in proportion
@@ -136,7 +136,7 @@ class Postings:
     def append(self, fingerprints: Iterable[Fingerprint]) -> range:
         """Enter fingerprints; the numbers they got."""
         checked = [self._checked(fingerprint) for fingerprint in fingerprints]
-        return self.enter(pack(checked)) if checked else range(len(self._alive), len(self._alive))
+        return self.enter(pack_words(checked)) if checked else range(len(self._alive), len(self._alive))
 
     def enter(self, volume: PackedWords) -> range:
         """Enter packed tracks; the numbers they got."""
@@ -219,7 +219,7 @@ class Postings:
 
     def _found(self, query: Fingerprint, runs: Sequence[Run]) -> tuple[IntArray, IntArray]:
         """Where the query's trigrams lie in each run, [runs, 2, trigrams], and when in the query."""
-        packed = pack([self._checked(query)])
+        packed = pack_words([self._checked(query)])
         keys, times, _ = trigrams.trigrams_of(
             packed.words, packed.seen, packed.offsets, self.channels, self.vocabulary
         )

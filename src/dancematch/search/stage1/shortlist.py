@@ -23,7 +23,8 @@ from dancematch.search.stage1.postings import Postings, Tally
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.thread_pool import parallel_map
 from dancematch.search.words.entries import BACKGROUND_TRACK, Entries
-from dancematch.search.words.word_store import SegmentBounds, WordStore, bones_of
+from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.tracks import bones_of
 
 VOTED = 20  # tracks that each reading of the clip may add by three words in a row, and as many by synchrony
 _SPARE = 4  # entries asked for, at first, for each dance that is wanted: a long one has many; never more

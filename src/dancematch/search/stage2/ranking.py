@@ -29,7 +29,8 @@ from dancematch.search.stage2.timing import LEAST_PEAK, Timing, measure_timing
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.stage2.word_alignment import TEMPI
 from dancematch.search.thread_pool import parallel_map
-from dancematch.search.words.word_store import SegmentBounds, WordStore, bones_of
+from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.tracks import bones_of
 from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
@@ -55,6 +56,7 @@ class Shortlisted:
     names: Sequence[str]
     stretches: Sequence[SegmentBounds]  # per variant: one per dance, on the shelf
     shelf: WordStore
+    facts: NDArray[Any]  # per track on the shelf: `entries.FACTS`
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +200,7 @@ def _match(
     variant: int,
     dances: int,
 ) -> Match:
-    track = int(shortlisted.stretches[variant].tracks[number])
+    track, first, last = (int(column[number]) for column in shortlisted.stretches[variant])
     reference = shortlisted.shelf.fingerprint(track)
     in_query, in_reference, tempo = _spans(number, reading, scored, reference)
     log_ratio = float(scored.log_ratios[number])
@@ -213,6 +215,9 @@ def _match(
         mirrored=query.mirrored,
         tempo=tempo,
         dancer=query.dancer,
+        reference_dancer=int(shortlisted.facts["dancer"][track]),
+        track=int(shortlisted.facts["key"][track]),
+        segment=reference.span(first, last),
         verdict=verdict,
         log_ratio=log_ratio,
         evalue=evalue,

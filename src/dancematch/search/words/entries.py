@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.search.settings import ALL_DANCES, DanceFilter
-from dancematch.search.words.tracks import Tracks
 from dancematch.search.words.word_store import SegmentBounds
+from dancematch.tracks import PackedTracks
 from dancematch.types import Fingerprint
 
 WINDOW_SECONDS = 6.0
@@ -71,6 +71,7 @@ FACTS = np.dtype(
     [
         ("key", np.int64),
         ("dance", np.int32),
+        ("dancer", np.int32),
         ("label", np.int32),
         ("collection", np.int32),
         ("period", np.float32),
@@ -121,7 +122,7 @@ class Entries:
         self.strangers = range(len(rows))
         self._entries.extend(np.array(rows, dtype=ENTRY))
 
-    def add(self, tracks: Tracks) -> SegmentBounds:
+    def add(self, tracks: PackedTracks) -> SegmentBounds:
         """Enter dancers; returns what stage one is to enter, in the order of the entries' numbers."""
         numbers, by_key = self._numbers, self._by_key
         first, known = len(self._facts), len(self.names)
@@ -132,6 +133,7 @@ class Entries:
                 numbers[name] = len(numbers)
                 self.names.append(name)
         facts["dance"] = [numbers[name] for name in tracks.dance_ids]
+        facts["dancer"] = tracks.dancers
         facts["label"] = [self._text(text) for text in tracks.labels]
         facts["collection"] = [self._text(text) for text in tracks.collections]
         by_key.update(zip(tracks.keys.tolist(), range(first, first + len(tracks)), strict=True))
@@ -169,6 +171,11 @@ class Entries:
         sizes = np.searchsorted(known, wanted, side="right") - firsts
         begins = np.cumsum(sizes) - sizes
         return np.repeat(firsts - begins, sizes) + np.arange(sizes.sum()), begins
+
+    @property
+    def facts(self) -> NDArray[Any]:
+        """What is known of each track, by its number: [tracks] `FACTS`."""
+        return self._facts.rows
 
     def keys_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int64]:
         """The keys that tracks were entered with."""
@@ -261,9 +268,9 @@ def _placed(rows: NDArray[Any]) -> SegmentBounds:
     return SegmentBounds(*(rows[name].astype(np.int64) for name in ("track", "first", "last")))
 
 
-def _entries_of(tracks: Tracks, first: int) -> NDArray[Any]:
+def _entries_of(tracks: PackedTracks, first: int) -> NDArray[Any]:
     """Every track as a whole and, when long, in windows; tracks are numbered from `first` on."""
-    lengths, clocks = np.diff(tracks.volume.offsets), tracks.volume.clocks[:, 1]
+    lengths, clocks = np.diff(tracks.packed.offsets), tracks.packed.clocks[:, 1]
     rows = np.zeros(len(tracks), ENTRY)
     rows["track"], rows["last"] = np.arange(first, first + len(tracks)), lengths - 1
     parts, done = [], 0

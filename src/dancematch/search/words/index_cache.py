@@ -29,10 +29,11 @@ from dancematch.search.words.array_folder import (
     write_parts,
 )
 from dancematch.search.words.entries import ENTRY, FACTS, Entries, Kept
-from dancematch.search.words.word_store import PackedWords, WordStore
+from dancematch.search.words.word_store import WordStore
+from dancematch.tracks import PackedWords
 from dancematch.types import BONE_NUMBERS
 
-FORMAT = 2
+FORMAT = 3
 ABOUT = "engine.json"
 # Where these are large they are taken on trust: no number in them leads outside an array.
 _UNCHECKED = {"words", "seen", "bones", "keys", "starts", "occurrences", "times"}

@@ -8,7 +8,7 @@ puts longer ones in their place.
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.blocks import frozen
-from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, SEEN_FROM, BoneArray, Fingerprint
+from dancematch.tracks import PackedWords, pack_words
+from dancematch.types import BONE_NUMBERS, BoneArray, Fingerprint
 
 VOLUME = 1 << 18  # tracks; a fuller volume is not copied any more when others come
 
@@ -51,53 +51,6 @@ class Bones(NamedTuple):
 EMPTY = Segments(np.zeros((0, 1), np.uint8), np.zeros((0, 1), np.uint8), np.zeros(1, np.int64))
 
 
-@dataclass(frozen=True, eq=False)
-class PackedWords:
-    """Some tracks' words; the arrays may lie in files."""
-
-    words: NDArray[Any]  # [steps, channels]: bytes where the vocabulary allows
-    seen: NDArray[np.uint8]  # [steps, channels / 8]: a bit a channel
-    offsets: NDArray[np.int64]  # [tracks + 1]
-    clocks: NDArray[np.float64]  # [tracks, 2]: start and seconds per word
-    bones: BoneArray  # [steps, 20]
-
-    def __post_init__(self) -> None:
-        for array in (self.words, self.seen, self.offsets, self.clocks, self.bones):
-            frozen(array)
-
-    def __len__(self) -> int:
-        return len(self.clocks)
-
-    def joined(self, other: "PackedWords") -> "PackedWords":
-        """Both, one after the other."""
-        return PackedWords(
-            np.concatenate([self.words, other.words]),
-            np.concatenate([self.seen, other.seen]),
-            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
-            np.concatenate([self.clocks, other.clocks]),
-            np.concatenate([self.bones, other.bones]),
-        )
-
-
-def pack(fingerprints: Sequence[Fingerprint]) -> PackedWords:
-    """Fingerprints as they stand on the shelf."""
-    narrow = np.uint8 if fingerprints[0].vocabulary <= 256 else np.uint16
-    return PackedWords(
-        np.concatenate([one.words for one in fingerprints]).astype(narrow),
-        np.packbits(np.concatenate([one.visibility for one in fingerprints]) >= SEEN_FROM, axis=1),
-        np.cumsum([0, *map(len, fingerprints)]).astype(np.int64),
-        np.array([(one.start, one.seconds_per_word) for one in fingerprints], dtype=np.float64),
-        np.concatenate([bones_of(one) for one in fingerprints]),
-    )
-
-
-def bones_of(fingerprint: Fingerprint) -> BoneArray:
-    """How its bones point at each word; all unseen where that is not known."""
-    if fingerprint.bones is not None:
-        return fingerprint.bones
-    return np.full((len(fingerprint), BONE_NUMBERS), BONES_UNSEEN, np.int8)
-
-
 def unpack(volume: PackedWords) -> Segments:
     """A volume's tracks, each as one stretch."""
     channels = volume.words.shape[1]
@@ -128,7 +81,7 @@ class WordStore:
 
     def add(self, fingerprints: Sequence[Fingerprint]) -> range:
         """Put tracks at the end; returns their numbers."""
-        return self.put(pack(fingerprints)) if fingerprints else range(len(self), len(self))
+        return self.put(pack_words(fingerprints)) if fingerprints else range(len(self), len(self))
 
     def put(self, fresh: PackedWords) -> range:
         """Put packed tracks at the end; returns their numbers."""
@@ -136,7 +89,7 @@ class WordStore:
             first, volumes = len(self), list(self.volumes)
             # Joined with what is no longer than itself, so that a track is copied a logarithm of times.
             while volumes and len(volumes[-1]) <= 2 * len(fresh) and len(volumes[-1]) < VOLUME:
-                fresh = volumes.pop().joined(fresh)
+                fresh = volumes.pop().append(fresh)
             self._held = _held([*volumes, fresh])
             return range(first, len(self))
 

@@ -55,7 +55,7 @@ class Match(BaseModel):
     model_config = example(
         dance_id="thriller", verdict="match", likelihood_ratio=400000.0, bounded=False, evalue=0.003,
         score=0.68, query=_SPAN, reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0,
-        dancer=1, same_performance=False,
+        dancer=1, reference_dancer=1, same_performance=False,
         evidence={"words": {"histogram": 0.7}, "synchrony": None, "reason": "..."}, passages=[],
     )  # fmt: skip
     dance_id: str
@@ -69,6 +69,7 @@ class Match(BaseModel):
     mirrored: bool
     tempo: float | None
     dancer: int
+    reference_dancer: int
     same_performance: bool
     evidence: MatchEvidence
     passages: list[Passage]

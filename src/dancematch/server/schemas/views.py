@@ -138,6 +138,7 @@ def match_view(match: Match) -> dict[str, Any]:
         "mirrored": match.mirrored,
         "tempo": match.tempo,
         "dancer": match.dancer,
+        "reference_dancer": match.reference_dancer,
         "same_performance": match.same_performance,
         "evidence": _evidence_view(match),
         "passages": _all(match.passages),
