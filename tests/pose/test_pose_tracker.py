@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dancematch.errors import NoDancerError
-from dancematch.pose import estimate_motions
+from dancematch.pose import estimate_dancers
 from dancematch.pose.blazepose.estimator import _track
 from dancematch.pose.blazepose.tracker import Tracker, _share_out
 from dancematch.pose.selection import select_dancers
@@ -240,4 +240,4 @@ class _Nobody:
 
 def test_a_video_without_anybody_is_an_error_of_ours():
     with pytest.raises(NoDancerError, match=r"empty_room\.mp4"):
-        estimate_motions("empty_room.mp4", _Nobody())
+        estimate_dancers("empty_room.mp4", _Nobody())

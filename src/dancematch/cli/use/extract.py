@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from dancematch.cli.output import complain, emit_json, ignored_line, json_option, say, share_bar
+from dancematch.pose.estimators import ESTIMATORS, make_estimator
 
 
 @click.command("extract")
@@ -22,9 +23,12 @@ from dancematch.cli.output import complain, emit_json, ignored_line, json_option
     "--weights", type=click.Path(path_type=Path), help="Folder with the pose networks, if you have them."
 )
 @click.option(
-    "--estimator", type=click.Choice(["blazepose", "comotion"]), default="blazepose", show_default=True,
-    help="comotion runs your own checkout, named by DANCEMATCH_COMOTION (and DANCEMATCH_COMOTION_PYTHON).",
-)  # fmt: skip
+    "--estimator",
+    type=click.Choice([entry.name for entry in ESTIMATORS]),
+    default=ESTIMATORS[0].name,
+    show_default=True,
+    help="; ".join(f"{entry.name} {entry.explanation}" for entry in ESTIMATORS) + ".",
+)
 @json_option
 def extract_command(
     videos: tuple[Path, ...], output: Path, jobs: int, weights: Path | None, estimator: str, as_json: bool
@@ -39,15 +43,11 @@ def extract_command(
     """
     from dancematch.pipeline.analysis import describe_ignored
     from dancematch.pipeline.extract import extract
-    from dancematch.pose.blazepose import BlazePose
-    from dancematch.pose.comotion import CoMotion
 
-    make_estimator = CoMotion if estimator == "comotion" else partial(BlazePose, weights_dir=weights)
+    make = partial(make_estimator, estimator, weights)
     failed = 0
     with share_bar("extracting") as tell:
-        for outcome, target in extract(
-            videos, output, jobs=jobs, make_estimator=make_estimator, on_progress=tell
-        ):
+        for outcome, target in extract(videos, output, jobs=jobs, make_estimator=make, on_progress=tell):
             if target is None:
                 failed += 1
                 complain(outcome.path, outcome.error)
