@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import sqlalchemy as sa
 
-from dancematch.catalogue.copying import BATCH, Copied, copy_catalogue
-from dancematch.catalogue.database import WRITE
-from dancematch.catalogue.schema import tracks
+from dancematch.catalogue.sql.database import WRITE
+from dancematch.catalogue.sql.schema import tracks
 from dancematch.catalogue.stats import stats_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.transfer.copying import BATCH, Copied, copy_catalogue
 from dancematch.types import Fingerprint
 
 STEPS, CHANNELS, VOCABULARY = 100, 14, 256

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dancematch.catalogue.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 
 BINARIES = max(
     Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None

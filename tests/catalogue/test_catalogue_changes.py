@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dance_samples import MODEL, SECONDS_PER_WORD, random_words, toy_codebook
-from dancematch.catalogue import changes, database
 from dancematch.catalogue.records import Changes, Dance, Exclusion, NewWords, StoredTrack
+from dancematch.catalogue.sql import change_log, database
 from dancematch.catalogue.store import Store
 from dancematch.errors import DanceExistsError, InputError, ModelMismatchError, UnknownDanceError
 from dancematch.search.engine import Engine, Query
@@ -175,7 +175,7 @@ def test_the_states_do_not_grow_for_ever(store, monkeypatch):
 
 def test_the_log_of_removals_does_not_grow_for_ever(store, address, monkeypatch):
     """Whoever is too far behind starts anew; whoever is not is told everything."""
-    monkeypatch.setattr(changes, "KEPT_GENERATIONS", 10)
+    monkeypatch.setattr(change_log, "KEPT_GENERATIONS", 10)
     for number in range(20):
         store.add(*new(f"d{number}"))
         store.remove(f"d{number}")

@@ -8,10 +8,10 @@ import pytest
 
 from cli_samples import run_main
 from dance_samples import MODEL, dance, random_words
-from dancematch.catalogue import copying
-from dancematch.catalogue.copying import Copied, copy_catalogue
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
+from dancematch.catalogue.transfer import copying
+from dancematch.catalogue.transfer.copying import Copied, copy_catalogue
 from dancematch.catalogue.verify import problems_of
 from dancematch.errors import ModelMismatchError
 from dancematch.motion import FPS
@@ -140,7 +140,7 @@ def test_words_of_another_model_are_refused(source, target):
 
 KILLED = """
 import os, signal, sys
-from dancematch.catalogue import copying
+from dancematch.catalogue.transfer import copying
 from dancematch.catalogue.store import Store
 copying.BATCH = 4
 for number, _ in enumerate(copying.copy_catalogue(Store(sys.argv[1], None), sys.argv[2])):

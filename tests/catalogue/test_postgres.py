@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from cli_samples import run_main
 from dance_samples import MODEL, random_words, toy_codebook, write_dance
 from dancematch.cache_folder import CACHE_VARIABLE
-from dancematch.catalogue import postgresql as engine_room
-from dancematch.catalogue.database import WRITE
 from dancematch.catalogue.listing import page_of
+from dancematch.catalogue.sql import postgresql as engine_room
+from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError
 from dancematch.pipeline.cached_engine import CachedEngine

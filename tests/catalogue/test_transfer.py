@@ -12,7 +12,7 @@ import pytest
 from dance_samples import MODEL, dance, random_words
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
 from dancematch.catalogue.store import Store
-from dancematch.catalogue.transfer import (
+from dancematch.catalogue.transfer.plain_folder import (
     HEADER,
     LINES,
     Exported,

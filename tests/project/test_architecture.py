@@ -46,7 +46,7 @@ HOMES = {
     "tqdm": ("cli/",),
     "numba": ("search/", "evaluation/methods/angle_warping.py"),
     "sqlalchemy": ("catalogue/",),
-    "psycopg": ("catalogue/postgresql.py",),
+    "psycopg": ("catalogue/sql/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),
     "matplotlib": ("report/plots.py", "training/run/curves.py"),
     "fastapi": ("server/",),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.database import Database
 from dancematch.catalogue.records import Dance
-from dancematch.catalogue.schema import dances, tracks
+from dancematch.catalogue.sql.database import Database
+from dancematch.catalogue.sql.schema import dances, tracks
 from dancematch.errors import UnknownDanceError
 
 # The order of Python's own `sorted`, which a language's order is not.

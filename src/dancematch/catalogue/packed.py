@@ -11,10 +11,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from dancematch.catalogue.database import Database, State
 from dancematch.catalogue.records import ShardOf
-from dancematch.catalogue.rows import excluded_words, fingerprint_of
-from dancematch.catalogue.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.database import Database, State
+from dancematch.catalogue.sql.rows import excluded_words, fingerprint_of
+from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
 from dancematch.tracks import PackedTracks, pack_stored_words
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span

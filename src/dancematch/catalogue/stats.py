@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.connection import bytes_on_disk
-from dancematch.catalogue.database import Database
-from dancematch.catalogue.schema import VERSION, dances, exclusions, metadata, tracks
+from dancematch.catalogue.sql.connection import bytes_on_disk
+from dancematch.catalogue.sql.database import Database
+from dancematch.catalogue.sql.schema import VERSION, dances, exclusions, metadata, tracks
 
 
 @dataclass(frozen=True)

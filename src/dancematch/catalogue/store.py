@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue import bulk, changes
-from dancematch.catalogue.database import WRITE, Database
 from dancematch.catalogue.listing import chosen, described
 from dancematch.catalogue.records import Changes, Dance, Exclusion, NewWords, StoredTrack
-from dancematch.catalogue.rows import fingerprint_of, motion_of, track_row, words_row
-from dancematch.catalogue.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql import bulk_insert, change_log
+from dancematch.catalogue.sql.database import WRITE, Database
+from dancematch.catalogue.sql.rows import fingerprint_of, motion_of, track_row, words_row
+from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -88,13 +88,13 @@ class Store(Database):
             with self.transaction(WRITE) as connection:
                 generation = self.next_generation(connection)
                 self.require_ours(connection)
-                keys = bulk.insert_dances(connection, [_dance_row(dance) for dance, _ in batch])
+                keys = bulk_insert.insert_dances(connection, [_dance_row(dance) for dance, _ in batch])
                 rows = (
                     (key, track_row(place, track))
                     for key, (_, recorded) in zip(keys, batch, strict=True)
                     for place, track in enumerate(recorded, start=1)
                 )
-                bulk.insert_tracks(connection, generation, rows)
+                bulk_insert.insert_tracks(connection, generation, rows)
                 named = {dance.dance_id: key for key, (dance, _) in zip(keys, batch, strict=True)}
                 for stretch in excluded:
                     _insert_exclusion(connection, named[stretch.dance_id], stretch)
@@ -136,7 +136,7 @@ class Store(Database):
                     f"{self.where} has no dance named {unknown[0]!r}; nothing was removed"
                 )
             for some in _in_parts(keys.values()):
-                changes.note_removed(self, connection, tracks.c.dance.in_(some), generation)
+                change_log.note_removed(self, connection, tracks.c.dance.in_(some), generation)
                 connection.execute(sa.delete(dances).where(dances.c.key.in_(some)))
         self._empty_the_log()
 
@@ -197,7 +197,7 @@ class Store(Database):
         """
         with self.transaction() as connection:
             now, latest = self.state(connection)
-            removed = changes.removed_since(self, connection, since, now)
+            removed = change_log.removed_since(self, connection, since, now)
             known = token is None or (token and token == self.token(connection, since))
             if removed is None or not known:
                 return None
@@ -246,7 +246,7 @@ class Store(Database):
             danced = sa.select(tracks.c.dance)
             connection.execute(sa.delete(dances).where(dances.c.key.not_in(danced)))
             self.set_fact(connection, "model_id", model_id)
-            changes.begin_anew(self, connection, now)
+            change_log.begin_anew(self, connection, now)
         self.model_id = model_id
         self._empty_the_log()
 
@@ -277,7 +277,7 @@ class Store(Database):
             made = _joined(made, [Exclusion(dance_id, **row) for row in rows])
             connection.execute(sa.delete(exclusions).where(*overlapping))
             _insert_exclusion(connection, key, made)
-            changes.note_changed(self, connection, tracks.c.dance == key, generation)
+            change_log.note_changed(self, connection, tracks.c.dance == key, generation)
         return made
 
     def clear_exclusions(self, dance_id: str) -> int:
@@ -287,7 +287,7 @@ class Store(Database):
             key = self._key(connection, dance_id)
             cleared = connection.execute(sa.delete(exclusions).where(exclusions.c.dance == key)).rowcount
             if cleared:
-                changes.note_changed(self, connection, tracks.c.dance == key, generation)
+                change_log.note_changed(self, connection, tracks.c.dance == key, generation)
         return cleared
 
     def exclusions(self, dance_id: str | None = None) -> list[Exclusion]:
@@ -331,7 +331,7 @@ def _in_parts(items: Iterable[T]) -> Iterator[list[T]]:
 def _dance_row(dance: Dance) -> tuple[Any, ...]:
     if not dance.added:
         dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
-    return tuple(getattr(dance, name) for name in bulk.OF_DANCE)
+    return tuple(getattr(dance, name) for name in bulk_insert.OF_DANCE)
 
 
 def _joined(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import sqlalchemy as sa
 
-from dancematch.catalogue.checksums import skeletons_checksum, words_checksum
-from dancematch.catalogue.connection import integrity
-from dancematch.catalogue.database import Database
-from dancematch.catalogue.rows import fingerprint_of, motion_of
-from dancematch.catalogue.schema import dances, exclusions, removals, states, tracks
+from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
+from dancematch.catalogue.sql.connection import integrity
+from dancematch.catalogue.sql.database import Database
+from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
+from dancematch.catalogue.sql.schema import dances, exclusions, removals, states, tracks
 from dancematch.errors import CatalogueError, InputError
 
 FARTHEST = 200  # metres from the middle of a motion: no stage is larger

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.catalogue.database import State
 from dancematch.catalogue.records import Changes, ShardOf
+from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
 from dancematch.pipeline.cached_engine import CachedEngine

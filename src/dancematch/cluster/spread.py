@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dancematch.catalogue.database import State
+from dancematch.catalogue.sql.database import State
 from dancematch.cluster.numbers import parts_of
 from dancematch.cluster.shard import Asked, Fetched, Report
 from dancematch.search.confidence.cohort import Cohort

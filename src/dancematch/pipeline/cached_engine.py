@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dancematch.cache_folder import cache_folder
-from dancematch.catalogue.database import State
 from dancematch.catalogue.packed import packed_tracks
 from dancematch.catalogue.records import ShardOf
+from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.files import CACHE_SUFFIX

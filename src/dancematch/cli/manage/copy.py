@@ -23,9 +23,9 @@ def copy_command(source: str, target: str, as_json: bool) -> None:
       dancematch copy dances.db postgresql://me@server/dances
       dancematch copy postgresql://me@server/dances backup.db
     """
-    from dancematch.catalogue.connection import shown_address
-    from dancematch.catalogue.copying import Copied, copy_catalogue
+    from dancematch.catalogue.sql.connection import shown_address
     from dancematch.catalogue.store import Store
+    from dancematch.catalogue.transfer.copying import Copied, copy_catalogue
 
     done = Copied(0)
     store = Store(source, None, create=False)

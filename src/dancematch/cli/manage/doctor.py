@@ -29,7 +29,7 @@ def doctor_command(catalogue: str | None, cluster: str | None, as_json: bool) ->
       dancematch doctor
       dancematch doctor postgresql://me@server/dances --cluster auto
     """
-    from dancematch.catalogue.postgresql import is_postgresql
+    from dancematch.catalogue.sql.postgresql import is_postgresql
     from dancematch.pipeline.checkup import PROBLEM, look_at_everything
 
     needed = {"postgres"} if catalogue and is_postgresql(catalogue) else set()

@@ -26,7 +26,7 @@ def retokenise_command(
       dancematch retokenise dances.db
       dancematch retokenise dances.db --model my-model --to new.db
     """
-    from dancematch.catalogue.connection import shown_address
+    from dancematch.catalogue.sql.connection import shown_address
     from dancematch.model.tokeniser import load_model
     from dancematch.pipeline.retokenise import retokenise, retokenise_into
 

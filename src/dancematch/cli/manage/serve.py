@@ -111,7 +111,7 @@ def serve_command(
     )
     if token_file and is_open_to_others(token_file):
         say(f"warning: other users of this machine may read or change {token_file}; chmod 600 {token_file}")
-    from dancematch.catalogue.connection import shown_address
+    from dancematch.catalogue.sql.connection import shown_address
 
     try:
         from dancematch.server.app import run

@@ -24,7 +24,7 @@ def export_command(catalogue: str, folder: Path, force: bool, as_json: bool) -> 
       dancematch export dances.db backup/ --force
     """
     from dancematch.catalogue.store import Store
-    from dancematch.catalogue.transfer import export_catalogue
+    from dancematch.catalogue.transfer.plain_folder import export_catalogue
 
     counts = {"written": 0, "kept": 0}
     store = Store(catalogue, None, create=False)
@@ -53,7 +53,7 @@ def import_command(catalogue: str, folder: Path, as_json: bool) -> None:
       dancematch import dances.db backup/
       dancematch import postgresql://host/dances backup/
     """
-    from dancematch.catalogue.transfer import import_catalogue
+    from dancematch.catalogue.transfer.plain_folder import import_catalogue
 
     counts = {"added": 0, "skipped": 0, "failed": 0}
     for imported in counted(import_catalogue(catalogue, folder), "importing"):

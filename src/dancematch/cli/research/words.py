@@ -66,7 +66,7 @@ def words_command(
         raise InputError(f"{tokeniser.model_id} has no channel {min(unknown)!r}; it has {known}")
     said = _said(tokeniser, model, catalogue)
     if render:
-        from dancematch.catalogue.connection import shown_address
+        from dancematch.catalogue.sql.connection import shown_address
 
         source = "the model's background" if catalogue is None else Path(shown_address(catalogue)).name
         with share_bar("drawing") as tell:

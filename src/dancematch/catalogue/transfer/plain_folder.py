@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from dancematch.catalogue.checksums import Row, skeletons_checksum, words_checksum
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
-from dancematch.catalogue.rows import fingerprint_of, motion_of
-from dancematch.catalogue.schema import dances, tracks
+from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
+from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
+from dancematch.catalogue.sql.schema import dances, tracks
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError, DanceExistsError, DanceMatchError, FormatError, InputError
 from dancematch.formats.archive import Archive

@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSON
 
-from dancematch.catalogue import postgresql
-from dancematch.catalogue.schema import dances, tracks
+from dancematch.catalogue.sql import postgresql
+from dancematch.catalogue.sql.schema import dances, tracks
 
 OF_DANCE = tuple(column.name for column in dances.c if column.name != "key")
 OF_TRACK = tuple(column.name for column in tracks.c if column.name not in ("key", "dance", "generation"))

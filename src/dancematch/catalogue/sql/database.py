@@ -11,9 +11,9 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError
 
-from dancematch.catalogue import postgresql
-from dancematch.catalogue.connection import connect, is_read_only, shown
-from dancematch.catalogue.schema import VERSION, facts, metadata, states
+from dancematch.catalogue.sql import postgresql
+from dancematch.catalogue.sql.connection import connect, is_read_only, shown
+from dancematch.catalogue.sql.schema import VERSION, facts, metadata, states
 from dancematch.errors import CatalogueError, ModelMismatchError
 
 READ = "BEGIN"

@@ -18,15 +18,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue import bulk
-from dancematch.catalogue.checksums import (
+from dancematch.catalogue.sql import bulk_insert
+from dancematch.catalogue.sql.checksums import (
     OF_SKELETONS,
     OF_WORDS,
     checksum_of_skeletons,
     checksum_of_words,
 )
-from dancematch.catalogue.database import WRITE
-from dancematch.catalogue.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.database import WRITE
+from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 from dancematch.catalogue.store import Store
 from dancematch.errors import DanceExistsError, InputError
 
@@ -64,8 +64,8 @@ class _Row:
     """A dance of the source as its database says it."""
 
     key: int
-    values: tuple[Any, ...]  # of bulk.OF_DANCE
-    dancers: list[tuple[Any, ...]] = field(default_factory=list)  # of bulk.OF_TRACK
+    values: tuple[Any, ...]  # of bulk_insert.OF_DANCE
+    dancers: list[tuple[Any, ...]] = field(default_factory=list)  # of bulk_insert.OF_TRACK
 
     @property
     def name(self) -> str:
@@ -80,11 +80,14 @@ class _Row:
         return {row[_DANCER]: (row[_WORDS], row[_SKELETONS]) for row in self.dancers}
 
 
-_NAME, _CONTENT = bulk.OF_DANCE.index("dance_id"), bulk.OF_DANCE.index("content_hash")
-_DANCER = bulk.OF_TRACK.index("dancer")
-_words_of = itemgetter(*(bulk.OF_TRACK.index(name) for name in OF_WORDS))
-_skeletons_of = itemgetter(*(bulk.OF_TRACK.index(name) for name in OF_SKELETONS))
-_WORDS, _SKELETONS = bulk.OF_TRACK.index("words_checksum"), bulk.OF_TRACK.index("skeletons_checksum")
+_NAME, _CONTENT = bulk_insert.OF_DANCE.index("dance_id"), bulk_insert.OF_DANCE.index("content_hash")
+_DANCER = bulk_insert.OF_TRACK.index("dancer")
+_words_of = itemgetter(*(bulk_insert.OF_TRACK.index(name) for name in OF_WORDS))
+_skeletons_of = itemgetter(*(bulk_insert.OF_TRACK.index(name) for name in OF_SKELETONS))
+_WORDS, _SKELETONS = (
+    bulk_insert.OF_TRACK.index("words_checksum"),
+    bulk_insert.OF_TRACK.index("skeletons_checksum"),
+)
 
 
 def copy_catalogue(source: Store, where: str | Path) -> Iterator[Copied]:
@@ -115,7 +118,7 @@ def copy_catalogue(source: Store, where: str | Path) -> Iterator[Copied]:
 
 def _batches(connection: sa.Connection) -> Iterator[list[_Row]]:
     """The dances of the source in the order of their keys, so many at a time as fit into memory well."""
-    of_dance = [dances.c[name] for name in ("key", *bulk.OF_DANCE)]
+    of_dance = [dances.c[name] for name in ("key", *bulk_insert.OF_DANCE)]
     of_track = _plain_columns()
     query = sa.select(*of_dance, *of_track).join_from(dances, tracks, isouter=True)
     found = connection.execution_options(yield_per=_AT_ONCE).execute(
@@ -124,7 +127,7 @@ def _batches(connection: sa.Connection) -> Iterator[list[_Row]]:
     batch: list[_Row] = []
     count = size = 0
     split = len(of_dance)
-    words, joints = split + bulk.OF_TRACK.index("words"), split + bulk.OF_TRACK.index("joints")
+    words, joints = split + bulk_insert.OF_TRACK.index("words"), split + bulk_insert.OF_TRACK.index("joints")
     for row in chain.from_iterable(found.partitions()):
         if not batch or batch[-1].key != row[0]:
             if count >= BATCH or size >= _BYTES:
@@ -141,7 +144,7 @@ def _batches(connection: sa.Connection) -> Iterator[list[_Row]]:
 
 def _plain_columns() -> "list[sa.ColumnElement[Any]]":
     """The columns of a track, their values as the driver gives them: SQLAlchemy looks at none."""
-    return [sa.type_coerce(tracks.c[name], sa.types.NULLTYPE) for name in bulk.OF_TRACK]
+    return [sa.type_coerce(tracks.c[name], sa.types.NULLTYPE) for name in bulk_insert.OF_TRACK]
 
 
 def _excluded(connection: sa.Connection, batch: Sequence[_Row]) -> list[dict[str, Any]]:
@@ -179,14 +182,14 @@ def _is_sound(row: _Row) -> bool:
 
 
 def _checksums(values: Sequence[Any]) -> tuple[int | None, int | None]:
-    """Of the values of `bulk.OF_TRACK`, made anew."""
+    """Of the values of `bulk_insert.OF_TRACK`, made anew."""
     return checksum_of_words(*_words_of(values)), checksum_of_skeletons(*_skeletons_of(values))
 
 
 def _present(target: Store, column: "sa.Column[str]", values: Sequence[str]) -> set[str]:
     """Those of the values that a column of the target's dances has."""
     with target.transaction() as connection:
-        query = sa.select(column).where(bulk.among(connection, column, values))
+        query = sa.select(column).where(bulk_insert.among(connection, column, values))
         return set(connection.execute(query).scalars())
 
 
@@ -196,10 +199,10 @@ def _insert(target: Store, batch: Sequence[_Row], excluded: Sequence[dict[str, A
         with target.transaction(WRITE) as connection:
             generation = target.next_generation(connection)
             target.require_ours(connection)
-            keys = bulk.insert_dances(connection, [row.values for row in batch])
+            keys = bulk_insert.insert_dances(connection, [row.values for row in batch])
             new = dict(zip((row.key for row in batch), keys, strict=True))
             dancers = ((new[row.key], values) for row in batch for values in row.dancers)
-            bulk.insert_tracks(connection, generation, dancers)
+            bulk_insert.insert_tracks(connection, generation, dancers)
             stretches = [row | {"dance": new[row["dance"]]} for row in excluded if row["dance"] in new]
             if stretches:
                 connection.execute(sa.insert(exclusions), stretches)
@@ -214,7 +217,7 @@ def _read_back(target: Store, batch: Sequence[_Row]) -> dict[str, Checksums]:
     query = sa.select(*_plain_columns(), dances.c.content_hash).join_from(tracks, dances)
     found: dict[str, Checksums] = {}
     with target.transaction() as connection:
-        wanted = bulk.among(connection, dances.c.content_hash, [row.content for row in batch])
+        wanted = bulk_insert.among(connection, dances.c.content_hash, [row.content for row in batch])
         for values in connection.execute(query.where(wanted)).all():
             found.setdefault(values[-1], {})[values[_DANCER]] = _checksums(values)
     return found

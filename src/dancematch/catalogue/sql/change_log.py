@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.database import KEPT_GENERATIONS, Database
-from dancematch.catalogue.schema import removals, tracks
+from dancematch.catalogue.sql.database import KEPT_GENERATIONS, Database
+from dancematch.catalogue.sql.schema import removals, tracks
 
 
 def note_removed(

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from dancematch.catalogue import postgresql
+from dancematch.catalogue.sql import postgresql
 from dancematch.errors import CatalogueError, MissingExtraError
 
 _SUPPORTED = ("sqlite", *postgresql.SCHEMES)

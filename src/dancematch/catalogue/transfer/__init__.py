@@ -1,0 +1,1 @@
+"""All dances of one catalogue into another, or into a folder of plain files, and back."""
