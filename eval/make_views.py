@@ -22,7 +22,7 @@ from dancematch.pose.blazepose import BlazePose
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance
 from dancematch.synthetic.rendering.renderer import render
-from dancematch.training.data.files import motion_files, read_motions
+from dancematch.training.data.files import find_motion_files, read_motions
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    files = motion_files([options.motions])
+    files = find_motion_files([options.motions])
     chosen = sorted(rng.choice(len(files), min(options.count, len(files)), replace=False))
     options.output.mkdir(parents=True, exist_ok=True)
     estimator = BlazePose()

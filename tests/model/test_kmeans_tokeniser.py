@@ -25,7 +25,7 @@ from dancematch.model.tokeniser import (
 from dancematch.motion import CANONICAL, FPS, excerpt
 from dancematch.skeletons import BODY15
 from dancematch.training.background import pick_background
-from dancematch.training.data.files import describe_files, motion_files, read_motions
+from dancematch.training.data.files import describe_files, find_motion_files, read_motions
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Motion
 
@@ -384,7 +384,7 @@ def test_motion_files_are_found_by_name_without_the_ignored(tmp_path):
         (tmp_path / "a").mkdir(exist_ok=True)
         (tmp_path / "a" / f"{name}.pkl").touch()
     (tmp_path / "a" / "ignore_list.txt").write_text("gBR_sBM_cAll_d04_mBR0_ch02\n")
-    found = motion_files([tmp_path])
+    found = find_motion_files([tmp_path])
 
     assert [tmp_path / "a" / "gBR_sBM_cAll_d04_mBR0_ch01.pkl", kept] == found
     assert {"files": 2, "aist_genres": ["BR"]} == describe_files(found)

@@ -22,7 +22,7 @@ from dancematch.model.tokeniser import Tokeniser, load_background, load_model, s
 from dancematch.motion import BONE_LENGTHS, CANONICAL, FPS, canonicalise
 from dancematch.skeletons import BODY15
 from dancematch.training.kmeans import fit_channel_centres
-from dancematch.training.network.export import export_model, restore_model
+from dancematch.training.network.export import export_model
 from dancematch.types import Fingerprint, Motion
 
 TRAINED = NetworkConfig(layout="parts7", vocabulary=32, dim=16, heads=2, window=1, latent=8)
@@ -277,7 +277,16 @@ def test_the_name_changes_with_weights_and_config_but_not_with_what_is_made_of_t
     assert model.model_id == again.model_id
 
 
-def test_restoring_is_the_inverse_of_exporting():
+def restore_model(tokeniser: NetworkTokeniser) -> MotionModel:
+    """The network behind a tokeniser."""
+    model = MotionModel(tokeniser.network)
+    arrays = {name: torch.from_numpy(array.copy()) for name, array in tokeniser.arrays.items()}
+    model.quantiser.place(arrays.pop("quantiser.codebook"))
+    model.load_state_dict({**model.state_dict(), **arrays})
+    return model.eval()
+
+
+def test_exporting_keeps_all_that_makes_the_words():
     restored = restore_model(trained())
     canonical = canonicalise(dance(2))
 

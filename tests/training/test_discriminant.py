@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 
 from dancematch.model.network import FEATURES
-from dancematch.training.network.discriminant import RIDGE, discriminant, part_discriminant
+from dancematch.training.network.discriminant import RIDGE, fit_discriminant, fit_part_discriminant
 
 
 def moments(seed: int, *, pairs: int = 400, width: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def moments(seed: int, *, pairs: int = 400, width: int = 6) -> tuple[np.ndarray,
 
 def test_the_strongest_direction_is_the_one_on_which_views_agree():
     """What both dancers of a moment share comes first."""
-    _, basis = discriminant(*moments(0), 2)
+    _, basis = fit_discriminant(*moments(0), 2)
 
     assert 0 == np.abs(basis[:, 0]).argmax()
 
@@ -34,7 +34,7 @@ def test_the_discriminant_is_the_generalised_eigenproblems_solution(seed):
     _, axes = eigh(np.cov(np.concatenate([first, second]).astype(np.float64), rowvar=False), within)
     expected = axes[:, ::-1][:, :3]
 
-    _, basis = discriminant(first, second, 3)
+    _, basis = fit_discriminant(first, second, 3)
 
     np.testing.assert_allclose(np.abs(expected), np.abs(basis), atol=1e-3)
 
@@ -44,7 +44,7 @@ def test_a_parts_weight_gives_the_discriminants_coordinates():
     rng = np.random.default_rng(1)
     first, second = rng.normal(size=(2, 200, 2, 4 * FEATURES)).astype(np.float32)
 
-    weight, bias = part_discriminant(first, second, 20)
+    weight, bias = fit_part_discriminant(first, second, 20)
     latents = first.reshape(len(first), -1) @ weight.T + bias
 
     assert (20, 2 * 4 * FEATURES) == weight.shape
@@ -59,6 +59,6 @@ def test_the_flag_of_unseen_joints_has_no_weight_to_start_with():
     rng = np.random.default_rng(2)
     first, second = rng.normal(size=(2, 100, 1, 4 * FEATURES)).astype(np.float32)
 
-    weight, _ = part_discriminant(first, second, 4)
+    weight, _ = fit_part_discriminant(first, second, 4)
 
     assert not weight.reshape(4, 1, 4, FEATURES)[..., 3].any()

@@ -1,4 +1,4 @@
-"""K-means: the floor tokeniser as a whole, and where a network's codebook starts."""
+"""K-means: fits the floor tokeniser, and the initial codebook of a network."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,8 +10,8 @@ from dancematch.model.parts import LAYOUTS
 from dancematch.motion import canonicalise
 from dancematch.types import FloatArray, Motion
 
-VARIANCE_KEPT = 0.995
-ROUNDS = 30
+VARIANCE_SHARE = 0.995
+ITERATIONS = 30
 
 
 def fit_kmeans(
@@ -23,7 +23,7 @@ def fit_kmeans(
     trained_on: Mapping[str, object] | None = None,
     on_part: Callable[[str], None] = lambda _: None,
 ) -> KMeansTokeniser:
-    """Fit one vocabulary a body part of `layout` on all patches of `motions`."""
+    """A tokeniser with one vocabulary per body part of `layout`, fitted on all patches of `motions`."""
     if layout not in LAYOUTS:
         raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
     if seed < 0:
@@ -48,26 +48,26 @@ def fit_kmeans(
 def _fit_part(features: FloatArray, vocabulary: int, rng: np.random.Generator) -> PartWords:
     mean = features.mean(axis=0)
     variances, axes = np.linalg.eigh(np.cov(features - mean, rowvar=False))
-    share = np.cumsum(variances[::-1]) / max(float(variances.sum()), 1e-12)  # 0 if nobody moves
-    dimensions = int(np.searchsorted(share, VARIANCE_KEPT)) + 1
+    share = np.cumsum(variances[::-1]) / max(float(variances.sum()), 1e-12)  # 0 if nothing moves
+    dimensions = int(np.searchsorted(share, VARIANCE_SHARE)) + 1
     basis = axes[:, ::-1][:, :dimensions].astype(np.float32)
     centres = fit_centres((features - mean) @ basis, vocabulary, rng)
     return PartWords(mean.astype(np.float32), basis, centres)
 
 
 def fit_channel_centres(latents: FloatArray, words: int, rng: np.random.Generator) -> FloatArray:
-    """The centres of each channel's latents, for a codebook: [patches, C, D] -> [C, words, D].
+    """The centres of each channel's latents: [patches, C, D] -> [C, words, D].
 
-    Where there are fewer patches than words, several words begin at the same patch.
+    With fewer patches than words, several words start at the same patch.
     """
     enough = np.tile(latents, (-(-words // len(latents)), 1, 1))
     return np.stack([fit_centres(points, words, rng) for points in enough.transpose(1, 0, 2)])
 
 
 def fit_centres(points: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
-    """Plain k-means from random points; a centre that loses all its points starts again at a random one."""
+    """Lloyd's algorithm from random points; a centre that loses all its points moves to a random one."""
     centres = points[rng.choice(len(points), count, replace=False)]
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         nearest = ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)
         sizes = np.bincount(nearest, minlength=count)[:, None]
         sums = np.stack(

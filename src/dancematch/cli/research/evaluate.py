@@ -315,9 +315,9 @@ def _told(output: Path | None, force: bool, as_json: bool) -> Iterator[Callable[
 def _strange(folder: Path | None) -> "list[Motion]":
     """Motions that no catalogue of AIST++ has: those of the folder, and made-up dances."""
     from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
-    from dancematch.training.data.files import motion_files, read_motions
+    from dancematch.training.data.files import find_motion_files, read_motions
 
-    read = [motions for _, motions in read_motions(motion_files([folder]))] if folder else []
+    read = [motions for _, motions in read_motions(find_motion_files([folder]))] if folder else []
     given = [motions[0] for motions in read if isinstance(motions, list)]
     made_up = [
         perform(

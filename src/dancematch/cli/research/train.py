@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dancematch.training.data.batches import TrainingSet
     from dancematch.training.network.learner import Learner
     from dancematch.training.recipe import TrainingPlan
-    from dancematch.training.run.log import Row
     from dancematch.training.run.loop import StepReport
+    from dancematch.training.run.run_log import Row
     from dancematch.types import Motion
 
     Files = list[tuple[Path, list[Motion]]]  # of one folder
@@ -133,7 +133,7 @@ def _train_network(
     _require_extra()
     from dancematch.training.data.files import describe_files
     from dancematch.training.network.export import export_model
-    from dancematch.training.run.folder import create_run, read_plan, require_new_run
+    from dancematch.training.run.run_folder import create_run, read_plan, require_new_run
 
     resumed = "resume" in given
     plan = read_plan(output) if resumed else _plan(given)
@@ -171,9 +171,9 @@ def _plan(given: dict[str, Any]) -> "TrainingPlan":
 
 def _read(folder: Path, genres: Sequence[str]) -> "Files":
     """Every file below a folder that can be read, with its motions."""
-    from dancematch.training.data.files import motion_files, read_motions
+    from dancematch.training.data.files import find_motion_files, read_motions
 
-    files = motion_files([folder], without_genres=genres)
+    files = find_motion_files([folder], without_genres=genres)
     found = []
     for path, result in counted(read_motions(files), f"reading {folder}", total=len(files)):
         if isinstance(result, DanceMatchError):
@@ -200,20 +200,22 @@ def duration(seconds: float) -> str:
 def _materials(files: "Files", plan: "TrainingPlan") -> tuple["TrainingSet", "TrainingSet"]:
     """What to learn from, and what to judge by."""
     from dancematch.training.data.batches import TrainingSet, select_long_tracks
-    from dancematch.training.data.files import make_tracks, split
+    from dancematch.training.data.tracks import make_tracks, split_tracks
 
     recipe = plan.training
-    clips = [clip for path, found in counted(files, "canonical frame") for clip in make_tracks(path, found)]
-    learned, held_out = split(select_long_tracks(clips, recipe), recipe.holdout, recipe.seed)
+    tracks = [
+        track for path, found in counted(files, "canonical frame") for track in make_tracks(path, found)
+    ]
+    training, held_out = split_tracks(select_long_tracks(tracks, recipe), recipe.holdout, recipe.seed)
     with share_bar("aligning dancers") as tell:
-        material = TrainingSet.of(learned, tell)
+        material = TrainingSet.from_tracks(training, tell)
     say(
-        f"{numbered(len(learned), 'motion')} to learn from, "
-        f"{numbered(len(material.dancers), 'pair')} of dancers, "
-        f"{numbered(len(material.estimator), 'view')} of an estimator; "
+        f"{numbered(len(training), 'motion')} to learn from, "
+        f"{numbered(len(material.dancer_pairs), 'pair')} of dancers, "
+        f"{numbered(len(material.view_pairs), 'view')} of an estimator; "
         f"{numbered(len(held_out), 'motion')} to judge by"
     )
-    return material, TrainingSet.of(held_out)
+    return material, TrainingSet.from_tracks(held_out)
 
 
 def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path) -> "Learner":
@@ -224,10 +226,10 @@ def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan"
 
         def tell(progress: "StepReport") -> None:
             bar.update(progress.step - bar.n)
-            if progress.checked is None:
+            if progress.check is None:
                 bar.set_postfix(loss=f"{progress.losses['total']:.3f}", refresh=False)
                 return
-            say(f"step {progress.step}: {_summary(progress.checked)}")
+            say(f"step {progress.step}: {_summary(progress.check)}")
 
         try:
             return train(learned, held_out, plan, output, on_step=tell)

@@ -1,6 +1,6 @@
-"""Other views of the same dance: crops in the canonical frame, as somebody else or some estimator shows them.
+"""Augmentation: crops in the canonical frame as another dancer or a pose estimator would show them.
 
-Only directions change, never lengths: every view stands on the canonical body again. Letters
+Only directions change, never lengths: the result stands on the canonical body again. Letters
 in shapes: B crops, T frames, V joints of the canonical skeleton, of which the first is the root.
 """
 
@@ -15,22 +15,22 @@ from dancematch.motion import BONE_LENGTHS
 from dancematch.skeletons import BODY15
 from dancematch.training.recipe import AugmentationSettings
 
-KNOTS = 5  # of the drift over a crop
-LONGEST_LOSS = 0.5  # share of a crop that a joint may be out of sight
+DRIFT_KNOTS = 5  # per crop
+MAX_HIDDEN_SHARE = 0.5  # of a crop, per joint
 
 _PARENTS = [max(parent, 0) for parent in BODY15.parents]
 _LENGTHS = torch.from_numpy(np.array(BONE_LENGTHS))[:, None]
 
 
-def perturb_crops(crops: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
-    """A view of each crop [B, T, V, 3]; the same generator state gives the same views."""
+def perturb_crops(crops: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
+    """A perturbed copy of each crop [B, T, V, 3]; the same generator state gives the same copies."""
     root, body = crops[:, :, :1], crops[:, :, 1:]
     bones = body - body[:, :, _PARENTS]
-    bones = _vary_style(bones, views, generator)
-    bones = _add_estimator_noise(bones, views, generator)
-    body = _rotate_body(_restore_bone_lengths(bones, body[:, :, 0]), views, generator)
-    root = _vary_root(root, views, generator)
-    return _hide_joints(torch.cat([root, body], dim=2), views, generator)
+    bones = _vary_style(bones, settings, generator)
+    bones = _add_estimator_noise(bones, settings, generator)
+    body = _rotate_body(_restore_bone_lengths(bones, body[:, :, 0]), settings, generator)
+    root = _vary_root(root, settings, generator)
+    return _hide_joints(torch.cat([root, body], dim=2), settings, generator)
 
 
 def rotation_matrices(vectors: Tensor) -> Tensor:
@@ -43,31 +43,33 @@ def rotation_matrices(vectors: Tensor) -> Tensor:
     return torch.eye(3) + torch.sin(angle) * cross + (1 - torch.cos(angle)) * cross @ cross
 
 
-def _normal(generator: Generator, *shape: int) -> Tensor:
+def _draw_normal(generator: Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=generator)
 
 
-def _vary_style(bones: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
-    """Another dancer: each bone swings wider or narrower about its mean, and is held otherwise."""
+def _vary_style(bones: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
+    """Another dancer: each bone swings wider or narrower about its mean, and is held at another angle."""
     batch, _, count, _ = bones.shape
     mean = bones.nanmean(dim=1, keepdim=True)
-    bones = mean + (bones - mean) * (1 + views.amplitude * _normal(generator, batch, 1, count, 1))
-    held = rotation_matrices(math.radians(views.offset_degrees) * _normal(generator, batch, count, 3))
-    return torch.einsum("bvij,btvj->btvi", held, bones)
+    bones = mean + (bones - mean) * (1 + settings.amplitude * _draw_normal(generator, batch, 1, count, 1))
+    offsets = rotation_matrices(
+        math.radians(settings.offset_degrees) * _draw_normal(generator, batch, count, 3)
+    )
+    return torch.einsum("bvij,btvj->btvi", offsets, bones)
 
 
-def _add_estimator_noise(bones: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
-    """An unsure estimator: slow drift, and noise of which some crops have more than others."""
+def _add_estimator_noise(bones: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
+    """A pose estimator's errors: slow drift, and noise whose strength differs by crop."""
     batch, frames, count, _ = bones.shape
-    knots = _normal(generator, batch, count * 3, KNOTS)
+    knots = _draw_normal(generator, batch, count * 3, DRIFT_KNOTS)
     drift = F.interpolate(knots, size=frames, mode="linear", align_corners=True)  # [B, V 3, T]
     drift = drift.transpose(1, 2).unflatten(2, (count, 3))
-    noise = _normal(generator, *bones.shape) * torch.rand((batch, 1, 1, 1), generator=generator)
-    return bones + (views.drift * drift + views.noise * noise) * _LENGTHS
+    noise = _draw_normal(generator, *bones.shape) * torch.rand((batch, 1, 1, 1), generator=generator)
+    return bones + (settings.drift * drift + settings.noise * noise) * _LENGTHS
 
 
 def _restore_bone_lengths(bones: Tensor, pelvis: Tensor) -> Tensor:
-    """Bones of any length [B, T, V - 1, 3] back on the canonical body."""
+    """Bones of any length [B, T, V - 1, 3] as joints of the canonical body."""
     directions = bones / bones.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     joints = [pelvis]
     for joint, parent in enumerate(_PARENTS[1:], start=1):
@@ -75,28 +77,30 @@ def _restore_bone_lengths(bones: Tensor, pelvis: Tensor) -> Tensor:
     return torch.stack(joints, dim=2)
 
 
-def _rotate_body(body: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
+def _rotate_body(body: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
     """A camera that is not level, and a heading that is a little off."""
-    tilt = math.radians(views.tilt_degrees)
-    angles = torch.tensor([tilt, math.radians(views.yaw_degrees), tilt]) * _normal(generator, len(body), 3)
-    return torch.einsum("bij,btvj->btvi", rotation_matrices(angles), body)
+    tilt = math.radians(settings.tilt_degrees)
+    scale = torch.tensor([tilt, math.radians(settings.yaw_degrees), tilt])
+    return torch.einsum(
+        "bij,btvj->btvi", rotation_matrices(scale * _draw_normal(generator, len(body), 3)), body
+    )
 
 
-def _vary_root(root: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
-    """Travel and turning, which are the first that an estimator gets wrong."""
-    scale = 1 + views.root_scale * _normal(generator, len(root), 1, 1, 3)
-    return root * scale + views.root_noise * _normal(generator, len(root), 1, 1, 3)
+def _vary_root(root: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
+    """Errors in travel and turning, which estimators get wrong first."""
+    scale = 1 + settings.root_scale * _draw_normal(generator, len(root), 1, 1, 3)
+    return root * scale + settings.root_noise * _draw_normal(generator, len(root), 1, 1, 3)
 
 
-def _hide_joints(crops: Tensor, views: AugmentationSettings, generator: Generator) -> Tensor:
-    """Joints out of sight for a while, with all that hangs on them; root and pelvis always stay."""
+def _hide_joints(crops: Tensor, settings: AugmentationSettings, generator: Generator) -> Tensor:
+    """Joints out of sight for a while, with all their children; root and pelvis always stay."""
     batch, frames, count, _ = crops.shape
-    lost = torch.rand((batch, count), generator=generator) < views.dropout
+    affected = torch.rand((batch, count), generator=generator) < settings.dropout
     first = torch.rand((batch, 1, count), generator=generator) * frames
-    length = torch.rand((batch, 1, count), generator=generator) * LONGEST_LOSS * frames
+    length = torch.rand((batch, 1, count), generator=generator) * MAX_HIDDEN_SHARE * frames
     clock = torch.arange(frames)[None, :, None]
-    gone = lost[:, None] & (clock >= first) & (clock < first + length)  # [B, T, V]
-    gone[:, :, :2] = False
+    hidden = affected[:, None] & (clock >= first) & (clock < first + length)  # [B, T, V]
+    hidden[:, :, :2] = False
     for joint, parent in enumerate(_PARENTS[1:], start=1):
-        gone[:, :, joint + 1] |= gone[:, :, parent + 1]
-    return crops.masked_fill(gone[..., None], math.nan)
+        hidden[:, :, joint + 1] |= hidden[:, :, parent + 1]
+    return crops.masked_fill(hidden[..., None], math.nan)

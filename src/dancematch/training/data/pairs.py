@@ -1,8 +1,8 @@
-"""What shows the same moment of a dance: stretches of two clips, matched frame by frame.
+"""Pairs of tracks that show the same dance, matched frame by frame.
 
 Two dancers of one choreography are matched by dynamic time warping, a pose estimator's view
-and its source by sliding one along the other. Clips without such kin pair with themselves:
-those pairs need no search (`batches.py`).
+and its source by sliding one along the other. Every other track is paired with itself, which
+needs no search (`batches.py`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,74 +14,73 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dancematch.motion import CANONICAL, FPS, mirror
-from dancematch.training.data.files import TrainingTrack
+from dancematch.training.data.tracks import TrainingTrack
 from dancematch.types import FloatArray, Motion
 
-EVERY = 3  # frames between two compared ones: dancers are not alike to the thirtieth of a second
-SPEED = 4.0  # how much a metre a frame counts against a metre
-PREFERENCE = 0.97  # a mirrored match must be that much cheaper: most dancers are not mirrored
-SEEN_SHARE = 0.5  # of an estimator's view that must be seen to be placed
-FARTHEST = 0.25  # metres a joint on average; a view farther from its source was read wrongly
+WARP_EVERY = 3  # frames between two compared ones: dancers agree to a tenth of a second at best
+SPEED_WEIGHT = 4.0  # of a metre per frame against a metre
+MIRROR_MARGIN = 0.97  # a mirrored match must cost this share or less: most dancers are not mirrored
+MIN_SEEN_SHARE = 0.5  # of a view's joints
+MAX_VIEW_METRES = 0.25  # mean distance per joint; a view farther from its source was estimated wrongly
 
 _BODY = slice(CANONICAL.index("pelvis") + 1, None)  # joints that move in the canonical frame
 
 
 @dataclass(frozen=True, eq=False)
 class AlignedPair:
-    """Frames of two clips that show the same moment of the same dance."""
+    """Frames of two tracks that show the same moment of the same dance."""
 
     first: TrainingTrack
     second: TrainingTrack
-    frames: NDArray[np.int32]  # [matches, 2], neither column falling
-    mirrored: bool = False  # the first clip matches as a looking glass shows it
+    frames: NDArray[np.int32]  # [matches, 2], both columns non-decreasing
+    mirrored: bool = False  # the first track matches as its mirror image
 
 
 def mirror_joints(joints: FloatArray) -> FloatArray:
-    """Canonical joints as a looking glass shows them."""
+    """The mirror image of canonical joints."""
     return mirror(Motion(joints, FPS, CANONICAL)).joints
 
 
 def pair_dancers(
-    clips: Sequence[TrainingTrack], on_pair: Callable[[float], None] = lambda _: None
+    tracks: Sequence[TrainingTrack], on_pair: Callable[[float], None] = lambda _: None
 ) -> list[AlignedPair]:
-    """Every two clips of one choreography by different dancers, aligned; plain or mirrored, as fits better.
+    """Every two tracks of one choreography by different dancers, aligned; mirrored where that fits better.
 
-    `on_pair` is told the share done.
+    `on_pair` receives the share done.
     """
-    wanted = list(_by_other_dancers(clips))
-    involved = {id(clip): clip for pair in wanted for clip in pair}
-    plain = {key: _movement(clip.joints) for key, clip in involved.items()}
-    turned = {key: _movement(mirror_joints(clip.joints)) for key, clip in involved.items()}
+    wanted = list(_list_dancer_pairs(tracks))
+    involved = {id(track): track for pair in wanted for track in pair}
+    plain = {key: _describe_movement(track.joints) for key, track in involved.items()}
+    mirrored = {key: _describe_movement(mirror_joints(track.joints)) for key, track in involved.items()}
     pairs = []
     for number, (first, second) in enumerate(wanted, start=1):
-        straight = _warp(plain[id(first)], plain[id(second)])
-        reflected = _warp(turned[id(first)], plain[id(second)])
-        mirrored = bool(reflected[-1, -1] < PREFERENCE * straight[-1, -1])
-        path = _path(reflected if mirrored else straight)
-        pairs.append(AlignedPair(first, second, path * EVERY, mirrored))
+        plain_costs = _warp(plain[id(first)], plain[id(second)])
+        mirrored_costs = _warp(mirrored[id(first)], plain[id(second)])
+        reflect = bool(mirrored_costs[-1, -1] < MIRROR_MARGIN * plain_costs[-1, -1])
+        path = _trace_path(mirrored_costs if reflect else plain_costs)
+        pairs.append(AlignedPair(first, second, path * WARP_EVERY, reflect))
         on_pair(number / len(wanted))
     return pairs
 
 
-def _by_other_dancers(clips: Sequence[TrainingTrack]) -> Iterator[tuple[TrainingTrack, TrainingTrack]]:
-    known = [clip for clip in clips if clip.dancer is not None and clip.view_of is None]
-    groups: dict[str, list[TrainingTrack]] = {}
-    for clip in known:
-        groups.setdefault(clip.group, []).append(clip)
-    for group in groups.values():
-        yield from ((a, b) for a, b in combinations(group, 2) if a.dancer != b.dancer)
+def _list_dancer_pairs(tracks: Sequence[TrainingTrack]) -> Iterator[tuple[TrainingTrack, TrainingTrack]]:
+    by_dance: dict[str, list[TrainingTrack]] = {}
+    for track in tracks:
+        if track.dancer is not None and track.view_of is None:
+            by_dance.setdefault(track.dance, []).append(track)
+    for same_dance in by_dance.values():
+        yield from ((a, b) for a, b in combinations(same_dance, 2) if a.dancer != b.dancer)
 
 
-def _movement(joints: FloatArray) -> FloatArray:
+def _describe_movement(joints: FloatArray) -> FloatArray:
     """Pose and speed of every third frame: [frames / 3, numbers]."""
-    places = np.nan_to_num(joints[:, _BODY]).reshape(len(joints), -1)
-    speed = np.diff(places, axis=0, prepend=places[:1])
-    movement: FloatArray = np.concatenate([places, SPEED * speed], axis=1)[::EVERY].astype(np.float32)
-    return movement
+    positions = np.nan_to_num(joints[:, _BODY]).reshape(len(joints), -1)
+    speed = np.diff(positions, axis=0, prepend=positions[:1])
+    return np.asarray(np.concatenate([positions, SPEED_WEIGHT * speed], axis=1)[::WARP_EVERY], np.float32)
 
 
 def _warp(first: FloatArray, second: FloatArray) -> NDArray[np.float64]:
-    """The cost of the cheapest way to each pair of rows: [first + 1, second + 1], with a border.
+    """Cost of the cheapest path to each pair of rows: [first + 1, second + 1], with a border.
 
     Filled along antidiagonals, whose cells do not depend on one another.
     """
@@ -98,8 +97,8 @@ def _warp(first: FloatArray, second: FloatArray) -> NDArray[np.float64]:
     return table
 
 
-def _path(table: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The cheapest way through a table, from its first cell to its last."""
+def _trace_path(table: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The cheapest path through a table of costs, from its first cell to its last."""
     i, j = table.shape[0] - 1, table.shape[1] - 1
     path = []
     while i > 0 and j > 0:
@@ -109,14 +108,14 @@ def _path(table: NDArray[np.float64]) -> NDArray[np.int32]:
     return np.array(path[::-1], dtype=np.int32)
 
 
-def pair_views(clips: Sequence[TrainingTrack]) -> list[AlignedPair]:
-    """Each estimator's view with the stretch of the clip that it shows, frame by frame.
+def pair_views(tracks: Sequence[TrainingTrack]) -> list[AlignedPair]:
+    """Each estimator's view with the segment of its source that it shows, frame by frame.
 
-    Views whose source is not among the clips, and views that are nowhere like it, are passed over.
+    Views whose source is missing, or that are nowhere near it, are skipped.
     """
-    by_name = {clip.name: clip for clip in clips}
+    by_name = {track.name: track for track in tracks}
     pairs = []
-    for view in clips:
+    for view in tracks:
         source = by_name.get(view.view_of or "")
         if source is None:
             continue
@@ -129,15 +128,14 @@ def pair_views(clips: Sequence[TrainingTrack]) -> list[AlignedPair]:
 
 
 def find_segment(view: FloatArray, source: FloatArray) -> int | None:
-    """The frame of `source` at which `view` begins, by the least mean distance of joints; None if far off."""
+    """The frame of `source` where `view` begins, by the least mean joint distance; None if far everywhere."""
     length = min(len(view), len(source))
-    seen = view[:length, _BODY]
-    known = np.isfinite(seen).all(axis=2)
-    if known.mean() < SEEN_SHARE:
+    body = view[:length, _BODY]
+    if np.isfinite(body).all(axis=2).mean() < MIN_SEEN_SHARE:
         return None
     windows = sliding_window_view(source[:, _BODY], length, axis=0)  # [offsets, joints, 3, length]
     distances = [
-        float(np.nanmean(np.linalg.norm(window.transpose(2, 0, 1) - seen, axis=2))) for window in windows
+        float(np.nanmean(np.linalg.norm(window.transpose(2, 0, 1) - body, axis=2))) for window in windows
     ]
     best = int(np.argmin(distances))
-    return best if distances[best] < FARTHEST else None
+    return best if distances[best] < MAX_VIEW_METRES else None

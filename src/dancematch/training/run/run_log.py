@@ -8,14 +8,14 @@ Row = dict[str, float]
 
 
 class RunLog:
-    """Rows of numbers, one a check, kept as they come."""
+    """Rows of numbers, one per check, written as they come."""
 
     def __init__(self, folder: Path) -> None:
         self.lines = folder / "log.jsonl"
         self.table = folder / "log.csv"
 
-    def rows(self) -> list[Row]:
-        """Every whole row; a process that was killed may have left half of one."""
+    def read(self) -> list[Row]:
+        """Every complete row; a killed process may have left half of one."""
         if not self.lines.exists():
             return []
         rows = []
@@ -26,8 +26,8 @@ class RunLog:
                 break
         return rows
 
-    def write(self, row: Row) -> None:
-        """Add a row, which has the fields of all others."""
+    def append(self, row: Row) -> None:
+        """Add a row; all rows have the same fields."""
         new = not self.table.exists()
         with self.lines.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
@@ -38,9 +38,9 @@ class RunLog:
             writer.writerow(row)
 
     def truncate(self, step: int) -> None:
-        """Forget what was logged after a step: the run goes on from there."""
-        kept = [row for row in self.rows() if row["step"] <= step]
+        """Remove the rows after `step`, from which the run continues."""
+        rows = [row for row in self.read() if row["step"] <= step]
         self.lines.unlink(missing_ok=True)
         self.table.unlink(missing_ok=True)
-        for row in kept:
-            self.write(row)
+        for row in rows:
+            self.append(row)
