@@ -118,13 +118,13 @@ def parts(made: Crowd, store, asked, expected, nodes: Nodes, shards: int, option
         return ClusterSearch(catalogue_of(made, store), store.where, nodes.address, shards=shards)
 
     with opened() as cluster:
-        load = seconds(lambda: cluster.search_queries(asked[0]))
-        figures, found = measured(cluster.search_queries, asked, options)
+        load = seconds(lambda: cluster.search(asked[0]))
+        figures, found = measured(cluster.search, asked, options)
         pids = ray.get([actor.process.remote() for actor in cluster._parts._actors.values()])
         held = memory_of(pids)
         settle(store.where, shards)
     with opened() as again:
-        reload = seconds(lambda: again.search_queries(asked[0]))
+        reload = seconds(lambda: again.search(asked[0]))
         show(
             "parts", entries=entries, shards=shards, nodes=NODES, load_seconds=round(load, 1),
             load_again_seconds=round(reload, 1), **figures,
@@ -152,9 +152,7 @@ def killed(cluster: ClusterSearch, asked, answers, nodes: Nodes) -> None:
     def go_on() -> None:
         while not stop.is_set():
             for query, expected in zip(asked, answers, strict=True):
-                taken.append(
-                    seconds(lambda q=query, e=expected: right.append(cluster.search_queries(q) == e))
-                )
+                taken.append(seconds(lambda q=query, e=expected: right.append(cluster.search(q) == e)))
 
     thread = threading.Thread(target=go_on)
     thread.start()

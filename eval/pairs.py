@@ -25,7 +25,7 @@ from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.dedup import find_duplicates
-from dancematch.pipeline.query_variants import readings_of, readings_of_words
+from dancematch.pipeline.query import query_of_motions, query_of_words
 from dancematch.report.compare import MATCHED_SHARE, Comparison, compare
 from dancematch.search.engine import Engine
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
@@ -78,7 +78,7 @@ def report(kind: str, pairs: Pairs) -> None:
     """What one kind of pairs comes to, the same and the different apart."""
     found: dict[bool, list[Comparison]] = {True: [], False: []}
     for same, *both in pairs:
-        one, other = (readings_of([motion], MODEL, kind) for motion in both)
+        one, other = (query_of_motions([motion], MODEL, kind).dancers for motion in both)
         found[same].append(compare(one, other, MODEL, BACKGROUND))
     for same, compared in found.items():
         measured = {
@@ -105,8 +105,8 @@ def report_mirrored_words(count: int) -> None:
     for words_alone in (False, True):
         right, scores = 0, []
         for number in range(count):
-            (read,) = readings_of([mirror(danced(number, 2))], MODEL, "a dance")
-            (asked,) = readings_of_words([read.words], MODEL) if words_alone else [read]
+            (read,) = query_of_motions([mirror(danced(number, 2))], MODEL, "a dance").dancers
+            (asked,) = query_of_words([read.words], MODEL).dancers if words_alone else [read]
             (best,) = engine.search(asked.queries(), limit=1)
             right += best.dance_id == str(number) and best.mirrored and best.verdict == "match"
             scores.append(best.score)

@@ -75,7 +75,7 @@ class Stage:
         engine = self.catalogue.engine()
         return all(
             engine.search(self.queries(n), limit=40, only=wanted)
-            == self.cluster.search_queries(self.queries(n), limit=40, only=wanted)
+            == self.cluster.search(self.queries(n), limit=40, only=wanted)
             for n in numbers
         )
 
@@ -83,7 +83,7 @@ class Stage:
 def main(where: str, model: str, address: str) -> None:
     began = time.monotonic()
     stage = Stage(Path(where), model, address)
-    found = stage.cluster.search_queries(stage.queries(7))
+    found = stage.cluster.search(stage.queries(7))
     tell("loaded", seconds=time.monotonic() - began, first=found[0].dance_id, matches=len(found))
     ray = ray_module()
     nodes = {node["NodeID"] for node in alive_nodes(ray)}
@@ -101,10 +101,10 @@ def changed(stage: Stage) -> None:
     """Dances come and go."""
     stage.add([DANCES])
     began = time.monotonic()
-    (first, *_) = stage.cluster.search_queries(stage.queries(DANCES))
+    (first, *_) = stage.cluster.search(stage.queries(DANCES))
     added = time.monotonic() - began
     stage.catalogue.remove("d7")
-    names = {match.dance_id for match in stage.cluster.search_queries(stage.queries(7), limit=400)}
+    names = {match.dance_id for match in stage.cluster.search(stage.queries(7), limit=400)}
     tell("changed", first=first.dance_id, seconds=added, gone="d7" not in names, same=stage.same(7, DANCES))
 
 
@@ -124,7 +124,7 @@ def lost_node(stage: Stage) -> None:
     def go_on() -> None:
         while not stop.is_set():
             began = time.monotonic()
-            found = stage.cluster.search_queries(stage.queries(31), limit=40)
+            found = stage.cluster.search(stage.queries(31), limit=40)
             answers.append((began, time.monotonic(), found))
 
     expected = stage.catalogue.engine().search(stage.queries(31), limit=40)
@@ -154,7 +154,7 @@ def lost_everything(stage: Stage) -> None:
     os.kill(ray.get(stage.cluster._parts._actors[0].process.remote()), signal.SIGKILL)
     began = time.monotonic()
     try:
-        stage.cluster.search_queries(stage.queries(1))
+        stage.cluster.search(stage.queries(1))
         reason = ""
     except ClusterError as error:
         reason = str(error)

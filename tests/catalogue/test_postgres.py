@@ -301,7 +301,7 @@ def test_the_search_arrays_of_a_server_lie_in_the_users_cache(store, tmp_path, m
     store.add(*new("a"))
     kept = CachedEngine(store, toy_codebook(), ())
     assert 1 == kept.current().tracks
-    kept.settle()
+    kept.close()
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")]
 
     assert f"engines/{store.identity}" in files

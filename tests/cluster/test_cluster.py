@@ -15,7 +15,7 @@ from dancematch.catalogue.records import Dance, ShardOf, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.numbers import keys_and_places, numbered, parts_of
 from dancematch.cluster.shard import Shard, Source, StaleError
-from dancematch.cluster.spread import ask_all, prepared, search
+from dancematch.cluster.spread import ask_all, prepared, search_shards
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, SETTINGS, DanceFilter
@@ -121,7 +121,7 @@ def test_parts_find_what_the_whole_finds(many, count, only, monkeypatch):
 
     for seed in range(3):
         expected = engine.search(asked(seed), limit=50, only=only)
-        assert expected == search(parts, view, asked(seed), 50, DEFAULT_SETTINGS, only)
+        assert expected == search_shards(parts, view, asked(seed), 50, DEFAULT_SETTINGS, only)
         assert (only != ALL_DANCES) or len(expected) > 10  # three words in a row add some
 
 
@@ -131,7 +131,7 @@ def test_all_metrics_and_shortlists_are_the_same_in_parts(store, chosen):
     fill(store, [f"d{number}" for number in range(40)], 2)
     parts = Here(source_of(store), 3)
 
-    found = search(parts, view_of(parts, store), asked(5), 40, SETTINGS[chosen], ALL_DANCES)
+    found = search_shards(parts, view_of(parts, store), asked(5), 40, SETTINGS[chosen], ALL_DANCES)
 
     assert whole(store).search(asked(5), limit=40, settings=SETTINGS[chosen]) == found
     assert 40 == len(found)
@@ -168,7 +168,7 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
         mock.patch("dancematch.cluster.spread.VOTED", short["VOTED"]),
     ):
         for query in (asked(seed), asked(seed + 1)):
-            assert fresh.search(query, limit=30) == search(
+            assert fresh.search(query, limit=30) == search_shards(
                 parts, view, query, 30, DEFAULT_SETTINGS, ALL_DANCES
             )
     store.close()
@@ -177,7 +177,7 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
 def test_an_empty_catalogue_has_no_match_in_parts_either(store):
     parts = Here(source_of(store), 2)
 
-    assert [] == search(parts, view_of(parts, store), asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
+    assert [] == search_shards(parts, view_of(parts, store), asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
 
 def test_no_part_answers_for_another_state(store):
@@ -189,11 +189,11 @@ def test_no_part_answers_for_another_state(store):
     parts.shards[1].follow(store.changes(*view.state))
 
     with pytest.raises(StaleError):
-        search(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
+        search_shards(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
     parts.shards[0] = Shard(source_of(store), ShardOf(0, 2))
     with pytest.raises(StaleError):
-        search(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
+        search_shards(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)
 
 
 def test_dances_are_split_evenly_and_wholly(store):
@@ -223,12 +223,12 @@ def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkey
     for part in (ShardOf(0, 2), ShardOf(1, 2)):
         kept = CachedEngine(store, CODEBOOK, BACKGROUND, part)
         kept.current()
-        kept.settle()
+        kept.close()
     folders = sorted(path.name for path in Path(store.where).parent.glob("*.cache"))
 
     assert ["dances.db.0-of-2.cache", "dances.db.1-of-2.cache"] == folders
 
     store.remove("d3")
-    CachedEngine(store, CODEBOOK, BACKGROUND).forget_kept()
+    CachedEngine(store, CODEBOOK, BACKGROUND).remove_cache()
 
     assert [] == list(Path(store.where).parent.glob("*.cache"))

@@ -73,7 +73,7 @@ class Patient(CachedEngine):
     def current(self) -> Engine:
         """As it is, and all of it on disk."""
         made = super().current()
-        self.settle()
+        self.close()
         return made
 
 
@@ -179,7 +179,7 @@ def test_a_removed_dance_is_gone_from_the_disk_too(store):
     third = kept(store)
     third.current()
     assert cache_of(store).is_dir()
-    third.forget_kept()
+    third.remove_cache()
     assert not cache_of(store).exists()
 
 
@@ -306,7 +306,7 @@ def test_nobody_waits_for_the_cache(store, monkeypatch):
     assert expected(store) == found(opened.current())
     assert not cache_of(store).exists()
     may_go.set()
-    opened.forget_kept()
+    opened.remove_cache()
     assert not cache_of(store).exists()
 
 

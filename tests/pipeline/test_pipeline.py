@@ -481,9 +481,9 @@ def test_a_dancer_who_never_moves_is_left_out(tmp_path, known):
     """Somebody painted on the wall spoils no dance, and keeps the others' numbers as they are."""
     formats.write(tmp_path / "duet.npz", [standing(120), dance(1), collapsed(dance(2))])
 
-    added, read = known.add(tmp_path / "duet.npz"), known.read_clip(tmp_path / "duet.npz")
+    added, read = known.add(tmp_path / "duet.npz"), known.read_query(tmp_path / "duet.npz")
 
-    assert (1, [2]) == (added.dancers, [one.dancer for one in read.performances])
+    assert (1, [2]) == (added.dancers, [one.dancer for one in read.dancers])
     assert added.ignored == read.ignored
     assert ["8.7 s, all joints lie on one point", "4.0 s, does not move"] == [
         one.reason for one in read.ignored
@@ -518,9 +518,9 @@ def test_an_end_screen_is_named_wherever_a_clip_is_read(tmp_path):
     """Added, searched or extracted: one dancer, and what was ignored with the reason."""
     (clip,) = write_puppets(tmp_path, a=1)
     with open_catalogue(tmp_path / "dances.db", make_estimator=_EndScreen) as known:
-        added, read = known.add(clip), known.read_clip(clip)
+        added, read = known.add(clip), known.read_query(clip)
     ((outcome, _),) = extract([clip], tmp_path / "out", make_estimator=_EndScreen)
 
-    assert (1, 1, 1) == (added.dancers, len(read.performances), len(outcome.motions))
+    assert (1, 1, 1) == (added.dancers, len(read.dancers), len(outcome.motions))
     assert added.ignored == read.ignored == outcome.ignored
     assert ["2.0 s, head and shoulders only"] == [one.reason for one in added.ignored]

@@ -12,7 +12,7 @@ from dance_samples import LEGS, dance, shipped, shipped_background, without, wri
 from dancematch import formats
 from dancematch.errors import NoDancerError
 from dancematch.motion import change_tempo, excerpt, mirror
-from dancematch.pipeline.query_variants import readings_of
+from dancematch.pipeline.query import query_of_motions
 from dancematch.report.compare import BONES, WORST_MOMENTS, Comparison, bone_directions, compare
 from dancematch.report.compare_page import summarise, write_page
 from dancematch.skeletons import BODY15
@@ -24,7 +24,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def beside(clip: Motion, reference: Motion, *, mirrored: bool | None = None) -> Comparison:
     return compare(
-        readings_of([clip], shipped(), "clip"), readings_of([reference], shipped(), "reference"),
+        query_of_motions([clip], shipped(), "clip").dancers,
+        query_of_motions([reference], shipped(), "reference").dancers,
         shipped(), shipped_background(), mirrored=mirrored,
     )  # fmt: skip
 
@@ -175,8 +176,8 @@ def test_a_possible_match_needs_words_that_match_for_long():
 
 
 def test_of_several_dancers_those_who_fit_are_compared():
-    clip = readings_of([dance(8), teacher()], shipped(), "clip")
-    reference = readings_of([dance(9), teacher()], shipped(), "reference")
+    clip = query_of_motions([dance(8), teacher()], shipped(), "clip").dancers
+    reference = query_of_motions([dance(9), teacher()], shipped(), "reference").dancers
     found = compare(clip, reference, shipped(), shipped_background())
 
     assert 2 == found.match.dancer
@@ -185,7 +186,7 @@ def test_of_several_dancers_those_who_fit_are_compared():
 
 def test_nobody_is_no_comparison():
     with pytest.raises(NoDancerError, match=r"mine\.mp4"):
-        readings_of([excerpt(teacher(), 0, 0.1)], shipped(), "mine.mp4")
+        query_of_motions([excerpt(teacher(), 0, 0.1)], shipped(), "mine.mp4")
 
 
 # ---- the verb

@@ -75,8 +75,8 @@ def known(folder):
 
 
 def evidence_of(catalogue: Catalogue, clip: Path, dance_id: str | None = None) -> Evidence:
-    performances, what, footage = read_query_file(catalogue, clip)
-    return gather_evidence(catalogue, performances, what, dance_id=dance_id, footage=footage)
+    query, what, footage = read_query_file(catalogue, clip)
+    return gather_evidence(catalogue, query, what, dance_id=dance_id, footage=footage)
 
 
 @pytest.fixture(scope="module")
@@ -401,7 +401,7 @@ def test_a_passage_that_another_dance_holds_too_is_not_rare(found, folder, tmp_p
 
 def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, monkeypatch):
     """They agree as they did; a dance that was asked about is among them in any case."""
-    (own,) = known.readings(folder / "clip.npz")
+    (own,) = known.read_query(folder / "clip.npz").dancers
     passage = [Query(own.words)]
     every = holders(known.engine(), passage)
     monkeypatch.setattr(holding, "MOST", 2)
@@ -568,7 +568,7 @@ class Onlooker:
 
     def tracks(self, _path, *, on_frame=None):
         """The dance that was filmed, upright within the middle half of the picture."""
-        assert on_frame is None
+        del on_frame
         seen = dance(3, dancer=4)
         times = np.arange(len(seen.joints)) / seen.fps
         low, high = seen.joints.min(axis=(0, 1)), seen.joints.max(axis=(0, 1))
@@ -584,9 +584,11 @@ def film(tmp_path_factory) -> Path:
     return path
 
 
-def test_a_video_is_shown_with_the_skeleton_over_it(known, film):
-    performances, clip, footage = read_query_file(known, film, make_estimator=Onlooker)
-    found = gather_evidence(known, performances, clip, footage=footage)
+def test_a_video_is_shown_with_the_skeleton_over_it(db, film):
+    with open_catalogue(db, create=False, make_estimator=Onlooker) as known:
+        query, clip, footage = read_query_file(known, film)
+        found = gather_evidence(known, query, clip, footage=footage)
+        without_footage = gather_evidence(known, query, clip)
     pictures = found.pictures.stills
 
     assert ("dance3", "video") == (found.match.dance_id, clip.kind)
@@ -598,7 +600,7 @@ def test_a_video_is_shown_with_the_skeleton_over_it(known, film):
         assert (picture.joints <= [picture.still.width, picture.still.height]).all()
     assert 6 == render_evidence(found).count("data:image/jpeg;base64,")
     assert "the frames above" in render_evidence(found)
-    assert "the frames above" not in render_evidence(gather_evidence(known, performances, clip))
+    assert "the frames above" not in render_evidence(without_footage)
 
 
 def test_a_still_is_the_part_of_the_frame_that_was_asked_for(film):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dance_samples import dance, shipped, shipped_background, standing
 from dancematch.errors import InputError
 from dancematch.motion import excerpt, mirror
-from dancematch.pipeline.answer import search_dancers
-from dancematch.pipeline.query_variants import read_motions
+from dancematch.pipeline.answer import answer_query
+from dancematch.pipeline.query import query_of_motions
 from dancematch.search.confidence.verdict import (
     ENOUGH_SECONDS,
     FORMAT,
@@ -79,10 +79,10 @@ def test_the_limit_of_a_match_can_be_moved():
 
 @pytest.mark.parametrize("limit", [6.0, 1.01, -0.1, float("nan"), float("inf")])
 def test_a_limit_that_would_accept_everything_is_refused(limit):
-    clip = read_motions([dance(0, 2, 4)], shipped(), "the clip")
+    clip = query_of_motions([dance(0, 2, 4)], shipped(), "the clip")
 
     with pytest.raises(InputError, match="must be a number from 0 to 1, got"):
-        search_dancers(engine(0).search, clip, max_evalue=limit)
+        answer_query(engine(0), clip, max_evalue=limit)
 
 
 @given(st.floats(0, 30), st.floats(0, 30))
@@ -120,11 +120,11 @@ def test_less_than_two_seconds_are_never_a_match():
     """The dance itself, but hardly seen: too little to say anything."""
     short = excerpt(dance(0, 1, 4), 3.0, 4.8)
     found = engine(0, 1).search(queries(short), limit=1)
-    clip = read_motions([short], shipped(), "the clip")
+    clip = query_of_motions([short], shipped(), "the clip")
 
     assert "no match" == found[0].verdict
     for known in (engine(0), engine(0, 1)):
-        assert "no match" == search_dancers(known.search, clip, max_evalue=POSSIBLE_EVALUE).verdict
+        assert "no match" == answer_query(known, clip, max_evalue=POSSIBLE_EVALUE).verdict
 
 
 def test_too_little_speaks_neither_for_a_dance_nor_against_it():
@@ -192,8 +192,8 @@ def test_without_a_cohort_nothing_can_be_said():
 def test_two_dancers_with_two_dances_give_both():
     """One verdict per dancer: each side of a duet is named."""
     among = engine(*range(8))
-    clip = read_motions([dance(2, 2, 4), dance(5, 3, 4)], shipped(), "duet")
-    answer = search_dancers(among.search, clip, limit=3)
+    clip = query_of_motions([dance(2, 2, 4), dance(5, 3, 4)], shipped(), "duet")
+    answer = answer_query(among, clip, limit=3)
 
     assert ["match", "match"] == [one.verdict for one in answer.dancers]
     assert ["dance2", "dance5"] == [one.candidates[0].dance_id for one in answer.dancers]
@@ -202,8 +202,8 @@ def test_two_dancers_with_two_dances_give_both():
 
 def test_an_answer_names_what_was_ignored():
     """Somebody who stands still beside the dancer is no query, and is told of."""
-    clip = read_motions([dance(2, 2, 4), standing(300)], shipped(), "clip")
-    answer = search_dancers(engine(1, 2).search, clip)
+    clip = query_of_motions([dance(2, 2, 4), standing(300)], shipped(), "clip")
+    answer = answer_query(engine(1, 2), clip)
 
     assert [1] == [one.dancer for one in answer.dancers]
     assert "does not move" in answer.ignored[0].reason
@@ -215,7 +215,7 @@ def test_an_answer_names_what_was_ignored():
 
 def test_no_match_still_names_the_nearest():
     """An unknown dance gets the candidates that were looked at, and a verdict that rejects them."""
-    answer = search_dancers(engine(0, 1, 2).search, read_motions([dance(77, 2, 4)], shipped(), "clip"))
+    answer = answer_query(engine(0, 1, 2), query_of_motions([dance(77, 2, 4)], shipped(), "clip"))
 
     assert "no match" == answer.verdict
     assert 3 == len(answer.candidates)

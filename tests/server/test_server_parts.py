@@ -21,7 +21,7 @@ from dancematch.pipeline.analysis import error_named
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.files import find_clips
-from dancematch.pipeline.query_variants import readings_of
+from dancematch.pipeline.query import query_of_motions
 from dancematch.report.evidence import QueryFile
 from dancematch.server.access.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
 from dancematch.server.files.upload import suffix_of
@@ -174,7 +174,7 @@ def test_metrics_add_up():
 
 def kept(seed: int = 0) -> KeptSearch:
     return KeptSearch(
-        {}, readings_of([dance(seed)], shipped(), "it"), Answer(()), QueryFile("it", "", "motion file")
+        {}, Answer((), query_of_motions([dance(seed)], shipped(), "it")), QueryFile("it", "", "motion file")
     )
 
 

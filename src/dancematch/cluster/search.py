@@ -13,7 +13,7 @@ from dancematch.cluster.actors import Actors, LostPartError
 from dancematch.cluster.connect import AUTO, connect
 from dancematch.cluster.numbers import MOST_PARTS
 from dancematch.cluster.shard import Report, Source, StaleError
-from dancematch.cluster.spread import View, ask_all, prepared, search
+from dancematch.cluster.spread import View, ask_all, prepared, search_shards
 from dancematch.errors import ClusterError, InputError
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.engine import Engine, Query
@@ -55,7 +55,7 @@ class ClusterSearch:
         self._turn = threading.Lock()
         self._view: View | None = None
 
-    def search_queries(
+    def search(
         self,
         queries: Sequence[Query],
         *,
@@ -65,7 +65,7 @@ class ClusterSearch:
     ) -> list[Match]:
         """As `Engine.search`; waits while parts are loaded, brought up to date or made anew."""
         chosen = settings or DEFAULT_SETTINGS
-        return self._tried(lambda view: search(self._parts, view, queries, limit, chosen, only))
+        return self._tried(lambda view: search_shards(self._parts, view, queries, limit, chosen, only))
 
     def _tried(self, work: Callable[[View], T]) -> T:
         """What `work` makes of all parts; while some are lost or left behind, it is tried again."""
@@ -99,7 +99,7 @@ class ClusterSearch:
         """How many dancers all parts hold together."""
         return self._tried(lambda view: view.census.tracks)
 
-    def engine_of(self, dance_id: str) -> Engine:
+    def engine_for(self, dance_id: str) -> Engine:
         """An engine of one dance in which words are worth what they are in all parts: to explain a match."""
         view = self._tried(lambda view: view)
         engine = Engine(view.codebook)

@@ -139,7 +139,7 @@ def _most_voted(parts: Sequence[ProposedSegments]) -> ProposedSegments:
     return every.at(np.lexsort((every.tracks, -every.scores))[:VOTED])
 
 
-def search(
+def search_shards(
     parts: Parts, view: View, queries: Sequence[Query], limit: int, settings: Settings, only: DanceFilter
 ) -> list[Match]:
     """As `Engine.search`, over all parts."""

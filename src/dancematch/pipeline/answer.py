@@ -1,19 +1,18 @@
 """The answer to "which dance is this?": one verdict per dancer, with the candidates it was chosen from."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
 from dancematch.pipeline.analysis import describe_ignored
-from dancematch.pipeline.query_variants import QueryClip
+from dancematch.pipeline.query import QueryClip
 from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
+from dancematch.search.engine import Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
-
-Searching = Callable[..., list[Match]]  # `Engine.search`, or the same on a cluster
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,12 @@ class Answer:
     """What a search says of a clip."""
 
     dancers: tuple[DancerAnswer, ...]
-    ignored: tuple[IgnoredTrack, ...] = ()  # who and what else was followed in the clip
+    query: QueryClip = field(default=QueryClip(()), repr=False, compare=False)
+
+    @property
+    def ignored(self) -> tuple[IgnoredTrack, ...]:
+        """The tracks of the clip that are no dancers, with the reason."""
+        return self.query.ignored
 
     @property
     def verdict(self) -> Verdict:
@@ -87,23 +91,32 @@ def _key(match: Match) -> tuple[float, float, str]:
     return -(match.log_ratio or 0.0), -match.score, match.dance_id
 
 
-def search_dancers(
-    search: Searching,
-    clip: QueryClip,
+class _Searches(Protocol):
+    """A `Searcher`, or an engine."""
+
+    def search(
+        self, queries: Sequence[Query], *, limit: int, settings: Settings | None, only: DanceFilter
+    ) -> list[Match]:
+        """The dances most like any of the query's variants, best first."""
+
+
+def answer_query(
+    searcher: _Searches,
+    query: QueryClip,
     *,
     limit: int = DEFAULT_LIMIT,
     max_evalue: float = MAX_EVALUE,
     only: DanceFilter = ALL_DANCES,
     settings: Settings | None = None,
 ) -> Answer:
-    """Search for every dancer of a clip, as seen and mirrored; each has a verdict of its own.
+    """Search for every dancer of a clip, as seen and mirrored; each gets a verdict of its own.
 
     `max_evalue`, from 0 to 1, is the decision: a match has at most this E-value.
     """
     require_max_evalue(max_evalue)
     answers = []
-    for one in clip.performances:
-        found = search(one.queries(), limit=limit, settings=settings, only=only)
+    for one in query.dancers:
+        found = searcher.search(one.queries(), limit=limit, settings=settings, only=only)
         candidates = [replace(m, verdict=verdict_of(m.evalue or 0.0, max_evalue)) for m in found]
         answers.append(DancerAnswer(one.dancer, one.motion.span, tuple(candidates)))
-    return Answer(tuple(answers), clip.ignored)
+    return Answer(tuple(answers), query)

@@ -20,10 +20,11 @@ from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.files import CACHE_SUFFIX
-from dancematch.types import Codebook, Fingerprint
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
+from dancematch.types import Codebook, Fingerprint, Match
 
 if TYPE_CHECKING:
-    from dancematch.search.engine import Engine
+    from dancematch.search.engine import Engine, Query
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,26 @@ class CachedEngine:
             return self._engine
 
     @property
+    def tracks(self) -> int:
+        """How many dancer tracks are searched."""
+        return self.current().tracks
+
+    def search(
+        self,
+        queries: "Sequence[Query]",
+        *,
+        limit: int = DEFAULT_LIMIT,
+        settings: Settings | None = None,
+        only: DanceFilter = ALL_DANCES,
+    ) -> list[Match]:
+        """The dances most like any of the query's variants, best first."""
+        return self.current().search(queries, limit=limit, settings=settings, only=only)
+
+    def engine_for(self, _dance_id: str) -> "Engine":
+        """The engine, which holds all dances."""
+        return self.current()
+
+    @property
     def state(self) -> State:
         """The state of the catalogue that the engine is up to date with."""
         return self._state
@@ -83,12 +104,12 @@ class CachedEngine:
         if self._come > max(FEWEST_KEPT, CHANGED_SHARE * engine.tracks):
             self._keep(engine)
 
-    def forget_kept(self) -> None:
+    def remove_cache(self) -> None:
         """Leave nothing on disk: something was removed that is not to be found any more."""
         from dancematch.search.words.index_cache import remove_index_cache
 
         self._may_keep = False  # the engine still holds in its arrays what was removed
-        self.settle()
+        self.close()
         for folder in [*self._folders(), *self._folders_of_parts()]:
             remove_index_cache(folder)
 
@@ -152,7 +173,7 @@ class CachedEngine:
         self._state = State(changes.generation, changes.token)
         self._come += len(added)
         if gone:  # for good: others are back, with something about them changed
-            self.forget_kept()
+            self.remove_cache()
 
     def _built(self) -> "Engine":
         """A fresh engine of all that is in the database."""
@@ -170,7 +191,7 @@ class CachedEngine:
     def _keep(self, engine: "Engine") -> None:
         """Write the cache where it can be written, while searches go on."""
         if self._may_keep:
-            self.settle()
+            self.close()
             self._come = 0
             work = (engine, list(self._folders()), self._stamp())
             self._saver = threading.Thread(target=self._write, args=work, name="dancematch-cache")
@@ -185,7 +206,7 @@ class CachedEngine:
                 log.info("%s", error)
         self._may_keep = False
 
-    def settle(self) -> None:
+    def close(self) -> None:
         """Wait until what is being written is written."""
         if self._saver is not None:
             self._saver.join()

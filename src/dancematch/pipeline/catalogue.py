@@ -15,16 +15,18 @@ from dancematch.pipeline.analysis import MakeEstimator, Progress
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.files import find_clips
 from dancematch.pipeline.ingest import Added, Ingest, name_dance, store_dance, tokenise_dancers
+from dancematch.pipeline.searcher import Searcher
 from dancematch.pose import default_estimator
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
-from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
+from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
 from dancematch.tracks import KnownTrack
-from dancematch.types import Fingerprint, Motion, Span
+from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer
-    from dancematch.pipeline.query_variants import QueryClip, QueryDancer
+    from dancematch.pipeline.query import QueryClip
     from dancematch.search.engine import Engine
+    from dancematch.search.explain import EvidenceMatrix, Explanation
 
 
 def open_catalogue(
@@ -54,7 +56,8 @@ class Catalogue:
         self._background = load_background(tokeniser, model)
         self._store = Store(where, tokeniser.model_id, create=create, lazily=True, called=called)
         self._make_estimator = make_estimator
-        self._kept = CachedEngine(self._store, tokeniser.codebook, self._background)
+        self._cached_engine = CachedEngine(self._store, tokeniser.codebook, self._background)
+        self.searcher: Searcher = self._cached_engine  # a cluster's may take its place
 
     def add(
         self,
@@ -111,7 +114,7 @@ class Catalogue:
 
     def search(
         self,
-        query: str | Path | Motion | Sequence[Motion],
+        query: "str | Path | Motion | Sequence[Motion] | QueryClip",
         *,
         limit: int = DEFAULT_LIMIT,
         max_evalue: float = MAX_EVALUE,
@@ -121,40 +124,41 @@ class Catalogue:
     ) -> "Answer":
         """Which known dance the clip is: one verdict per dancer.
 
-        The clip is a video, motion file or file of words, or motions. Every dancer in it is searched
-        for, as seen and mirrored. A match has at most the E-value `max_evalue`, which lies within 0 to 1.
+        The clip is a video, motion file or file of words, motions, or what `read_query` made of one. Every
+        dancer in it is searched for, as seen and mirrored. A match has at most the E-value `max_evalue`,
+        which lies within 0 to 1.
         """
-        from dancematch.pipeline.answer import search_dancers
+        from dancematch.pipeline.answer import answer_query
+        from dancematch.pipeline.query import QueryClip
 
-        require_max_evalue(max_evalue)  # before the long work
-        clip = self.read_clip(query, on_progress)
-        return search_dancers(
-            self.engine().search,
-            clip,
-            limit=limit,
-            max_evalue=max_evalue,
-            only=only,
-            settings=settings,
+        require_max_evalue(max_evalue)  # these two before the long work
+        self._store.require_any(only.label, only.collection)
+        clip = query if isinstance(query, QueryClip) else self.read_query(query, on_progress)
+        return answer_query(
+            self.searcher, clip, limit=limit, max_evalue=max_evalue, only=only, settings=settings
         )
 
-    def readings(
-        self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
-    ) -> "list[QueryDancer]":
-        """Every dancer of a video, motion file, file of words or of motions, as a search reads them."""
-        return list(self.read_clip(clip, on_progress).performances)
-
-    def read_clip(
+    def read_query(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
     ) -> "QueryClip":
-        """As `readings`, together with who and what was followed in the clip but is no dancer."""
-        from dancematch.pipeline.query_variants import read_clip
+        """The dancers of a clip, ready to be searched for."""
+        from dancematch.pipeline.query import read_query
 
         make = self._make_estimator
-        return read_clip(clip, self.tokeniser, make_estimator=make, on_progress=on_progress)
+        return read_query(clip, self.tokeniser, make_estimator=make, on_progress=on_progress)
+
+    def explain(
+        self, query: "QueryClip", match: Match, settings: Settings | None = None
+    ) -> "tuple[Explanation, EvidenceMatrix]":
+        """Why a dance that a search for the query found is like it."""
+        from dancematch.search.explain import explain
+
+        engine = self.searcher.engine_for(match.dance_id)
+        return explain(engine, query.variant(match), match, settings or DEFAULT_SETTINGS)
 
     def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""
-        return self._kept.current()
+        return self._cached_engine.current()
 
     def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
         """What is known, or what of it has this label or is of this collection, by name."""
@@ -235,7 +239,7 @@ class Catalogue:
     def remove_many(self, dance_ids: Iterable[str]) -> None:
         """Forget dances, all of them or, if one is unknown, none."""
         self._store.remove_many(dance_ids)
-        self._kept.forget_kept()
+        self._cached_engine.remove_cache()
 
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
         """Never again match this stretch of a dance; what is excluded now: no longer than the dance."""
@@ -255,7 +259,8 @@ class Catalogue:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._kept.settle()
+        self.searcher.close()
+        self._cached_engine.close()
         self._store.close()
 
     def __enter__(self) -> "Catalogue":

@@ -86,16 +86,16 @@ def _queries(
     said: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
 ) -> "Iterator[Query]":
     """Each dancer of a dance, as kept and mirrored."""
-    from dancematch.pipeline.query_variants import hidden_as, readings_of_words
+    from dancematch.pipeline.query import hide_unseen, query_of_words
     from dancematch.search.engine import Query
 
     if len(motions) != len(said):  # of some dancer no skeletons were kept
-        for performance in readings_of_words(said, tokeniser):
+        for performance in query_of_words(said, tokeniser).dancers:
             yield from performance.queries()
         return
     for dancer, (words, motion) in enumerate(zip(said, motions, strict=True), start=1):
         yield Query(words, False, dancer)
-        yield Query(hidden_as(tokeniser.fingerprint(mirror(motion)), words), True, dancer)
+        yield Query(hide_unseen(tokeniser.fingerprint(mirror(motion)), words), True, dancer)
 
 
 def _pair(name: str, match: Match, trials: int) -> Pair:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
-from dancematch.pipeline.query_variants import QueryDancer
+from dancematch.pipeline.query import QueryDancer
 from dancematch.search.engine import Engine
 from dancematch.search.explain import EvidenceMatrix, evidence_of
 from dancematch.search.stage2.local_alignment import AlignedSegment

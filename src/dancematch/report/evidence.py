@@ -20,20 +20,17 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
-from dancematch.pipeline.analysis import MakeEstimator, Progress
-from dancematch.pipeline.answer import search_dancers
+from dancematch.pipeline.analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.files import content_hash
-from dancematch.pipeline.query_variants import QueryClip, QueryDancer, holds_words, readings_of
+from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
-from dancematch.pose import default_estimator, estimate_dancers
 from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments
 from dancematch.report.evidence_strength import Commonness, Likelihood, commonness_of, likelihood_of
 from dancematch.report.evidence_text import cautions, headline, overlap
 from dancematch.report.footage import Footage, MarkedStill
 from dancematch.search.confidence.verdict import MAX_EVALUE
-from dancematch.search.engine import Engine
-from dancematch.search.explain import BESIDE_SECONDS, MetricValue, explain
+from dancematch.search.explain import BESIDE_SECONDS, MetricValue
 from dancematch.search.explain import EvidenceMatrix as Alignment
 from dancematch.search.settings import DanceFilter
 from dancematch.search.stage2.local_alignment import AlignedSegment, IntArray
@@ -162,17 +159,15 @@ def read_query_file(
     path: str | Path,
     *,
     on_progress: Progress | None = None,
-    make_estimator: MakeEstimator = default_estimator,
-) -> tuple[list[QueryDancer], QueryFile, Footage | None]:
+) -> tuple[QueryClip, QueryFile, Footage | None]:
     """Read a clip for `gather_evidence`: its dancers, what file it is and, of a video, its pictures."""
     path = Path(path)
-    clip = QueryFile(path.name, content_hash(path), "video")
+    clip, query = QueryFile(path.name, content_hash(path), "video"), catalogue.read_query(path, on_progress)
     if formats.is_motion_file(path):
         kind: FileKind = "motion words" if holds_words(path) else "motion file"
-        return catalogue.readings(path, on_progress), replace(clip, kind=kind), None
-    tracks = estimate_dancers(path, make_estimator(), on_progress).dancers
-    performances = readings_of([track.motion() for track in tracks], catalogue.tokeniser, path)
-    return performances, clip, Footage(path, dict(enumerate(tracks, start=1)), tracks[0].skeleton)
+        return query, replace(clip, kind=kind), None
+    skeleton = query.dancers[0].motion.skeleton
+    return query, clip, Footage(path, dict(enumerate(query.images, start=1)), skeleton)
 
 
 def command_for(catalogue: str, clip: str, dance_id: str, *options: str) -> str:
@@ -190,7 +185,7 @@ def limit_option(max_evalue: float) -> tuple[str, ...]:
 
 def gather_evidence(
     catalogue: Catalogue,
-    performances: Sequence[QueryDancer],
+    query: QueryClip,
     clip: QueryFile,
     *,
     dance_id: str | None = None,
@@ -206,14 +201,13 @@ def gather_evidence(
     if dance_id is not None:
         catalogue.dance(dance_id)  # refused if there is none
     engine = catalogue.engine()
-    match, others = _found(engine, performances, dance_id, max_evalue, catalogue.where)
-    own = next(one for one in performances if one.dancer == match.dancer)
-    asked = own.queries()[int(match.mirrored)]
-    why, alignment = explain(engine, asked, match)
+    match, others = _found(catalogue, query, dance_id, max_evalue)
+    own, asked = query.dancer(match.dancer), query.variant(match)
+    why, alignment = catalogue.explain(query, match)
     beside = _beside(catalogue, own, match, alignment)
     name, dances = Path(catalogue.where).name, engine.insight().library.entries.dances
     return Evidence(
-        clip=replace(clip, seconds=max(p.motion.span.end for p in performances), dancers=len(performances)),
+        clip=replace(clip, seconds=max(p.motion.span.end for p in query.dancers), dancers=len(query.dancers)),
         reference=catalogue.dance(match.dance_id),
         reference_dancer=beside.dancer,
         has_skeletons=beside.has_skeletons,
@@ -238,14 +232,10 @@ def gather_evidence(
 
 
 def _found(
-    engine: Engine,
-    performances: Sequence[QueryDancer],
-    dance_id: str | None,
-    max_evalue: float,
-    where: str,
+    catalogue: Catalogue, query: QueryClip, dance_id: str | None, max_evalue: float
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best other dances for the same dancer."""
-    search = partial(search_dancers, engine.search, QueryClip(tuple(performances)), max_evalue=max_evalue)
+    search = partial(catalogue.search, query, max_evalue=max_evalue)
     nearest = search(limit=NEAREST + 1)
     found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
@@ -253,7 +243,9 @@ def _found(
         found = search(limit=1, only=only).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
-        raise InputError(f"{where} holds {what} that a clip could be compared with; add dances to it")
+        raise InputError(
+            f"{catalogue.where} holds {what} that a clip could be compared with; add dances to it"
+        )
     match = found[0]
     same_dancer = next(one.candidates for one in nearest.dancers if one.dancer == match.dancer)
     return match, tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]

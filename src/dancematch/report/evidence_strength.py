@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dancematch.pipeline.query_variants import QueryDancer
+from dancematch.pipeline.query import QueryDancer
 from dancematch.search.confidence.cohort import FEWEST
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dancematch.pipeline.analysis import ImageTrack
 from dancematch.pose.stills import WHOLE, Box, Still, stills_at
 from dancematch.pose.video import probe
 from dancematch.report.compare import VISIBLE
@@ -18,22 +17,6 @@ _HEIGHT = 420  # pixels of a still
 _MARGIN = 0.25  # around a dancer, of the dancer's size
 _ASPECT = 0.75  # width of a still over its height
 _FARTHEST_SECONDS = 0.2  # from a moment, that the dancer is still said to be there
-
-
-class ImageTrack(Protocol):
-    """Where a dancer is in the pictures of a video."""
-
-    @property
-    def times(self) -> NDArray[Any]:
-        """[n] seconds."""
-
-    @property
-    def image(self) -> FloatArray | None:
-        """[n, joints, 2] of width and height, y down."""
-
-    @property
-    def visibility(self) -> FloatArray:
-        """[n, joints] 0..1."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,16 +13,14 @@ from dancematch.cache_folder import cache_folder
 from dancematch.catalogue.records import Dance
 from dancematch.errors import CatalogueError, DanceExistsError, InputError
 from dancematch.formats import fingerprint as words_files
-from dancematch.pipeline.analysis import Analysis, ImageTrack
-from dancematch.pipeline.answer import Searching, search_dancers
+from dancematch.pipeline.analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.files import SERVICE_SUFFIX
-from dancematch.pipeline.query_variants import QueryClip, read_motions, readings_of, readings_of_words
+from dancematch.pipeline.query import QueryClip, query_of_motions, query_of_words
 from dancematch.report.compare import compare
 from dancematch.report.evidence import FileKind, QueryFile, dancer_of
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Query
-from dancematch.search.explain import explain
 from dancematch.search.settings import DEFAULT_LIMIT, DanceFilter
 from dancematch.server.files.upload import Intake, Upload
 from dancematch.server.files.videos import Videos
@@ -39,7 +37,7 @@ from dancematch.server.schemas.views import answer_view, differences_view, expla
 from dancematch.types import Fingerprint, Motion
 
 if TYPE_CHECKING:
-    from dancematch.cluster.search import ClusterSearch
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +84,7 @@ class Service:
 
     def __init__(self, options: Options, catalogue: Catalogue) -> None:
         self.options, self.catalogue = options, catalogue
-        self.spread = _spread(options, catalogue)
+        _search_on_cluster(options, catalogue)
         self.folder = folder_of(options, catalogue).absolute()
         self.uploads, videos = self.folder / "uploads", self.folder / "videos"
         for folder in (self.folder, self.uploads, videos):
@@ -105,9 +103,8 @@ class Service:
 
     def open(self) -> None:
         """Get the engine ready, with a search that compiles what is compiled, and begin with the jobs."""
-        search, _ = self._choose_search()
         for one in self.catalogue.background[:1]:
-            search([Query(one), Query(one, mirrored=True)])
+            self.catalogue.searcher.search([Query(one), Query(one, mirrored=True)])
         self.runner.start()
         self.ready = True
 
@@ -115,8 +112,6 @@ class Service:
         """Put back what runs, and let go of everything."""
         self.ready = False
         self.runner.stop()
-        if self.spread is not None:
-            self.spread.close()
         self.table.close()
         self.catalogue.close()
         self._lock.close()
@@ -156,10 +151,11 @@ class Service:
         if job.kind == "search":
             wanted = Wanted(**job.parameters)
             motions = self._checked(analysis.motions)
-            reading = read_motions(motions, self.catalogue.tokeniser, "the file", analysis.ignored)
+            tokeniser = self.catalogue.tokeniser
+            query = query_of_motions(motions, tokeniser, "the file", analysis.ignored, analysis.images)
             kind: FileKind = "motion file" if formats.is_motion_file(job.upload) else "video"
             clip = QueryFile(wanted.filename or _NAMELESS, job.digest, kind)
-            return self.answer(reading, wanted, clip, analysis.images)
+            return self.answer(query, wanted, clip)
         new = NewDance(**job.parameters)
         # A server that died right after it had learnt the dance finds it here.
         known = self.known_already(new, job.digest)
@@ -215,24 +211,17 @@ class Service:
         """Search for what a small file shows, now."""
         tokeniser = self.catalogue.tokeniser
         if upload.holds_words:
-            reading = QueryClip(tuple(readings_of_words(self._checked_words(upload.path), tokeniser)))
+            query = query_of_words(self._checked_words(upload.path), tokeniser)
         else:
-            reading = read_motions(self._checked(formats.read(upload.path)), tokeniser, "the file")
+            query = query_of_motions(self._checked(formats.read(upload.path)), tokeniser, "the file")
         kind: FileKind = "motion words" if upload.holds_words else "motion file"
-        return self.answer(reading, wanted, QueryFile(wanted.filename or _NAMELESS, upload.digest, kind))
+        return self.answer(query, wanted, QueryFile(wanted.filename or _NAMELESS, upload.digest, kind))
 
-    def answer(
-        self,
-        reading: QueryClip,
-        wanted: Wanted,
-        clip: QueryFile,
-        pictures: Sequence[ImageTrack] = (),
-    ) -> dict[str, Any]:
+    def answer(self, query: QueryClip, wanted: Wanted, clip: QueryFile) -> dict[str, Any]:
         """Search for every dancer of a clip, and hold it for questions about it."""
         began = time.perf_counter()
-        search, searched = self._choose_search()
         only = DanceFilter(wanted.label, wanted.collection, wanted.periodic)
-        found = search_dancers(search, reading, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only)
+        found = self.catalogue.search(query, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only)
         self.metrics.search(found.verdict)
         search_id = secrets.token_hex(16) if wanted.keep else None
         answer = {
@@ -240,30 +229,21 @@ class Service:
             "filename": wanted.filename,
             "created": now(),
             "max_evalue": wanted.max_evalue,
-            "searched": searched,
+            "searched": self.catalogue.searcher.tracks,
             "elapsed_seconds": round(time.perf_counter() - began, 4),
-            "picture": bool(pictures),
+            "picture": bool(query.images),
             **answer_view(found),
         }
         if search_id:
-            self.searches.keep(search_id, KeptSearch(answer, reading.performances, found, clip, pictures))
+            self.searches.keep(search_id, KeptSearch(answer, found, clip))
         return answer
-
-    def _choose_search(self) -> tuple[Searching, int]:
-        """What searches, a cluster if there is one, and how many dancers it knows."""
-        if self.spread is not None:
-            return self.spread.search_queries, self.spread.tracks
-        engine = self.catalogue.engine()
-        return engine.search, engine.tracks
 
     def explained(self, search: KeptSearch, dance_id: str, dancer: int | None = None) -> dict[str, Any]:
         """Why one of the dances that a search found is like the clip."""
         match = search.match(dance_id, dancer)
-        query = search.performance(match.dancer).queries()[int(match.mirrored)]
         known = self.catalogue.tracks([dance_id])
-        _require_explainable(query.fingerprint, [track.fingerprint for track in known])
-        engine = self.spread.engine_of(dance_id) if self.spread is not None else self.catalogue.engine()
-        why, alignment = explain(engine, query, match)
+        _require_explainable(search.dancer(match.dancer).words, [track.fingerprint for track in known])
+        why, alignment = self.catalogue.explain(search.found.query, match)
         return explanation_view(match, why, alignment, dancer_of(known, alignment.reference))
 
     def report(
@@ -272,7 +252,7 @@ class Service:
         """The evidence that the clip is one of the dances, as a page to hand on."""
         match = search.match(dance_id, dancer)
         known = [track.fingerprint for track in self.catalogue.tracks([dance_id])]
-        _require_explainable(search.performance(match.dancer).words, known)
+        _require_explainable(search.dancer(match.dancer).words, known)
         return report_of(self.catalogue, self.options, search, match, clip)
 
     def differences(self, search: KeptSearch, dance_id: str, dancer: int | None = None) -> dict[str, Any]:
@@ -281,8 +261,8 @@ class Service:
         motions = self.catalogue.motions(dance_id)
         if not motions:
             raise not_found("not_found", f"no skeletons of {dance_id!r} were kept, or it is gone")
-        tokeniser, own = self.catalogue.tokeniser, search.performance(match.dancer)
-        theirs = readings_of(motions, tokeniser, dance_id)
+        tokeniser, own = self.catalogue.tokeniser, search.dancer(match.dancer)
+        theirs = query_of_motions(motions, tokeniser, dance_id).dancers
         _require_explainable(own.words, [one.words for one in theirs])
         found = compare(
             [own], theirs, tokeniser, self.catalogue.background, name=dance_id, mirrored=match.mirrored
@@ -337,13 +317,13 @@ def _require_explainable(query: Fingerprint, known: Sequence[Fingerprint]) -> No
         raise too_costly("the clip and the dance together are too long to be explained; search for a part")
 
 
-def _spread(options: Options, catalogue: Catalogue) -> "ClusterSearch | None":
-    """The cluster that searches, if there is to be one."""
-    if options.cluster is None:
-        return None
-    from dancematch.cluster.search import ClusterSearch
+def _search_on_cluster(options: Options, catalogue: Catalogue) -> None:
+    """Let the cluster search, if there is to be one."""
+    if options.cluster is not None:
+        from dancematch.cluster.search import ClusterSearch
 
-    return ClusterSearch(catalogue, options.catalogue, options.cluster, shards=options.shards)
+        shards = options.shards
+        catalogue.searcher = ClusterSearch(catalogue, options.catalogue, options.cluster, shards=shards)
 
 
 def _make_private(folder: Path) -> None:

@@ -13,7 +13,7 @@ from dancematch.errors import InputError
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
     from dancematch.pipeline.analysis import Progress
-    from dancematch.pipeline.query_variants import QueryDancer
+    from dancematch.pipeline.query import QueryDancer
     from dancematch.report.compare import Comparison
 
 NO_MATCH = 3
@@ -98,10 +98,10 @@ def _performances(
 ) -> "list[QueryDancer]":
     """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.query_variants import read_clip, readings_of
+    from dancematch.pipeline.query import query_of_motions, read_query
 
     if Path(what).exists():
-        return list(read_clip(what, tokeniser, on_progress=tell).performances)
+        return list(read_query(what, tokeniser, on_progress=tell).dancers)
     if catalogue is None:
         raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
     with open_catalogue(catalogue, model=model, create=False) as known:
@@ -110,7 +110,7 @@ def _performances(
             raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
     if not motions:
         raise InputError(f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them")
-    return readings_of(motions, tokeniser, what)
+    return list(query_of_motions(motions, tokeniser, what).dancers)
 
 
 def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:

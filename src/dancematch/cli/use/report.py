@@ -60,10 +60,8 @@ def report_command(
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
         if dance is not None:
             known.dance(dance)  # said now, not after the long work, if there is none
-        performances, what, footage = read_query_file(known, clip, on_progress=tell)
-        found = gather_evidence(
-            known, performances, what, dance_id=dance, max_evalue=max_evalue, footage=footage
-        )
+        query, what, footage = read_query_file(known, clip, on_progress=tell)
+        found = gather_evidence(known, query, what, dance_id=dance, max_evalue=max_evalue, footage=footage)
     found = replace(found, command=command_for(catalogue, str(clip), found.match.dance_id, *more))
     if as_json:
         emit_json(found.described())

@@ -2,8 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +24,8 @@ from dancematch.pipeline.wording import accident_cell, describe_span, verdict_se
 from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, SETTINGS, DanceFilter, Settings
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.analysis import Progress
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.pipeline.query_variants import QueryClip
-    from dancematch.search.engine import Engine
     from dancematch.search.explain import EvidenceMatrix, Explanation
     from dancematch.types import Match
 
@@ -108,77 +104,50 @@ def search_command(
       dancematch search dances.db phone.mp4 --collection studio --explain
       dancematch search dances.db phone.mp4 --plot why.png
     """
-    from dancematch.pipeline.answer import search_dancers
     from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.query import holds_words
 
     if shards is not None and cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
     settings, only = _settings(weights, shortlist), DanceFilter(label, collection, periodic)
     if plot is not None:
         _require_drawable(plot, force)
-    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("looking") as tell:
-        known.require_any(label, collection)
-        read = _read(clip, known, tell, as_json)
-        with _searcher(known, catalogue, cluster, shards) as (search, engine_of):
-            answer = search_dancers(
-                search, read, limit=limit, max_evalue=max_evalue, only=only, settings=settings
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as report:
+        if cluster is not None:
+            _search_on_cluster(known, catalogue, cluster, shards)
+        try:
+            answer = known.search(
+                clip, limit=limit, max_evalue=max_evalue, only=only, settings=settings, on_progress=report
             )
-            first = answer.matches[0] if answer.matches else None
-            wanted = [one.candidates[0] for one in answer.dancers if one.candidates] if explain else []
-            if plot is not None and first is not None and first not in wanted:
-                wanted.append(first)
-            reasons = {_key(one): _explain(engine_of(one.dance_id), read, one, settings) for one in wanted}
-    told = {key: why for key, (why, _) in reasons.items()} if explain else {}
-    _tell(answer, told, clip, max_evalue, as_json)
+        except DanceMatchError as error:
+            if as_json:  # one object for the clip, whatever is wrong with it
+                emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
+            raise
+        first = answer.matches[0] if answer.matches else None
+        wanted = [one.candidates[0] for one in answer.dancers if one.candidates] if explain else []
+        if plot is not None and first is not None and first not in wanted:
+            wanted.append(first)
+        reasons = {_key(one): known.explain(answer.query, one, settings) for one in wanted}
+    if holds_words(clip):
+        say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
+    explained = {key: why for key, (why, _) in reasons.items()} if explain else {}
+    _print_answer(answer, explained, clip, max_evalue, as_json)
     if answer.verdict == "no match":
         if not answer.candidates:
-            _tell_of_nothing(clip, catalogue, only)
+            _say_that_nothing_was_searched(clip, catalogue, only)
         sys.exit(NO_MATCH)
     if plot is not None and first is not None:
         _draw(plot, first, reasons[_key(first)][1], clip.name, force)
 
 
-def _read(clip: Path, known: "Catalogue", tell: "Progress", as_json: bool) -> "QueryClip":
-    """The dancers of the clip; an error is told as the object of this clip too, if it is JSON."""
-    from dancematch.pipeline.query_variants import holds_words
-
-    try:
-        read = known.read_clip(clip, tell)
-    except DanceMatchError as error:
-        if as_json:
-            emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
-        raise
-    if holds_words(clip):
-        say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
-    return read
-
-
-@contextmanager
-def _searcher(
-    known: "Catalogue", where: str, cluster: str | None, shards: int | None
-) -> "Iterator[tuple[Callable[..., list[Match]], Callable[[str], Engine]]]":
-    """How to search, and an engine to explain a dance by: those of a cluster, or of this process."""
-    if cluster is None:
-        engine = known.engine()
-        yield engine.search, lambda _name: engine
-        return
+def _search_on_cluster(known: "Catalogue", where: str, address: str, shards: int | None) -> None:
     from dancematch.cluster.search import SHARDS, ClusterSearch
 
-    with ClusterSearch(known, where, cluster, shards=shards or SHARDS) as spread:
-        yield spread.search_queries, spread.engine_of
+    known.searcher = ClusterSearch(known, where, address, shards=shards or SHARDS)
 
 
 def _key(match: "Match") -> tuple[int, str]:
     return match.dancer, match.dance_id
-
-
-def _explain(
-    engine: "Engine", read: "QueryClip", match: "Match", settings: Settings
-) -> "tuple[Explanation, EvidenceMatrix]":
-    from dancematch.search.explain import explain
-
-    own = next(one for one in read.performances if one.dancer == match.dancer)
-    return explain(engine, own.queries()[int(match.mirrored)], match, settings)
 
 
 def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, force: bool) -> None:
@@ -208,7 +177,7 @@ def _require_drawable(path: Path, force: bool) -> None:
     require_drawable(path)
 
 
-def _tell(
+def _print_answer(
     answer: "Answer",
     reasons: "Mapping[tuple[int, str], Explanation]",
     clip: Path,
@@ -250,7 +219,7 @@ def _print_dancer(one: "DancerAnswer") -> None:
         print_matches(list(one.candidates))
 
 
-def _tell_of_nothing(clip: Path, catalogue: str, only: DanceFilter) -> None:
+def _say_that_nothing_was_searched(clip: Path, catalogue: str, only: DanceFilter) -> None:
     if only == DanceFilter():
         say(f"no match: {clip} is none of the dances in {catalogue}, which is empty")
     else:

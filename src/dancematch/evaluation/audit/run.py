@@ -327,10 +327,10 @@ def _ask(
     catalogue: "Catalogue", name: str, change: str, changed: ChangedMotion, family: frozenset[str]
 ) -> AuditAnswer | None:
     """Search with and without the dance; None if so little of it is left that it gives no word."""
-    from dancematch.pipeline.query_variants import readings_of
+    from dancematch.pipeline.query import query_of_motions
 
     try:
-        read = readings_of([changed.motion], catalogue.tokeniser, name)
+        read = query_of_motions([changed.motion], catalogue.tokeniser, name).dancers
     except NoDancerError:
         return None
     queries, engine = [query for one in read for query in one.queries()], catalogue.engine()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dancematch.errors import NoDancerError
 from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, Recording
 from dancematch.model.tokeniser import load_background, load_model
-from dancematch.pipeline.query_variants import readings_of
+from dancematch.pipeline.query import query_of_motions
 from dancematch.pipeline.tokenise import words_in
 from dancematch.search.confidence.verdict import Basis
 from dancematch.search.engine import Engine, Query
@@ -45,7 +45,7 @@ class SearchMethod:
         key = recording.recording_id
         if key not in self._queries:
             with suppress(NoDancerError):
-                dancers = readings_of(recording.motions, self._model, key)
+                dancers = query_of_motions(recording.motions, self._model, key).dancers
                 self._queries[key] = [query for dancer in dancers for query in dancer.queries()]
         return self._queries.setdefault(key, [])
 

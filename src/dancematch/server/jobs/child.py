@@ -26,7 +26,7 @@ def analyse_upload(
         return worker.analyse(source, on_progress=on_progress, stop=stop, attempts=1)
 
 
-def cut_out(
+def cut_stills(
     source: Path,
     moments: Sequence[float],
     marks: Sequence[FloatArray | None],
@@ -34,7 +34,7 @@ def cut_out(
     command: Sequence[str],
     limits: WorkLimits,
 ) -> list[Still]:
-    """Stills of a video, as `report.footage.cut_out` gives them."""
+    """Stills of a video, as `report.footage.cut_stills` gives them."""
     with _worker(command, limits) as worker, tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
         target = Path(folder) / "stills.npz"
         joints = [None if mark is None else mark.tolist() for mark in marks]

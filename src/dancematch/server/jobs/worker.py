@@ -1,7 +1,7 @@
 """The service's worker process: the pipeline's, which can cut stills out of a video too.
 
 A request `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}` writes the
-stills at these moments, around a dancer's joints where they are known (`report.footage.cut_out`).
+stills at these moments, around a dancer's joints where they are known (`report.footage.cut_stills`).
 """
 
 import sys
@@ -27,11 +27,11 @@ def main(
 
 
 def _cut_stills(request: Mapping[str, Any]) -> None:
-    from dancematch.report.footage import cut_out
+    from dancematch.report.footage import cut_stills
 
     marks = [None if mark is None else np.array(mark, dtype=np.float32) for mark in request["marks"]]
     arrays: dict[str, Any] = {}
-    for number, still in enumerate(cut_out(Path(request["source"]), request["moments"], marks)):
+    for number, still in enumerate(cut_stills(Path(request["source"]), request["moments"], marks)):
         arrays[f"jpeg_{number}"] = np.frombuffer(still.jpeg, np.uint8)
         arrays[f"place_{number}"] = [still.seconds, still.width, still.height, *still.box]
     with Path(request["target"]).open("wb") as file:

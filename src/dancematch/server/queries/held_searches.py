@@ -3,13 +3,12 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dancematch.pipeline.analysis import ImageTrack
 from dancematch.pipeline.answer import Answer
-from dancematch.pipeline.query_variants import QueryDancer
+from dancematch.pipeline.query import QueryDancer
 from dancematch.report.evidence import QueryFile
 from dancematch.server.problems import not_found
 from dancematch.types import Match
@@ -24,18 +23,17 @@ class KeptSearch:
     """A query, as it was read, and what was found."""
 
     answer: Mapping[str, Any]  # as it was sent
-    performances: Sequence[QueryDancer]
     found: Answer
     clip: QueryFile  # the file
-    pictures: Sequence[ImageTrack] = ()
     begun: float = field(default_factory=time.monotonic)
 
     @property
     def nbytes(self) -> int:
         """The room it takes."""
-        motions = sum(p.motion.joints.nbytes + p.motion.visibility.nbytes for p in self.performances)
-        words = sum(4 * p.words.visibility.nbytes for p in self.performances)
-        return motions + words + sum(p.image.nbytes + p.visibility.nbytes for p in self.pictures)
+        query = self.found.query
+        motions = sum(p.motion.joints.nbytes + p.motion.visibility.nbytes for p in query.dancers)
+        words = sum(4 * p.words.visibility.nbytes for p in query.dancers)
+        return motions + words + sum(p.image.nbytes + p.visibility.nbytes for p in query.images)
 
     @property
     def decoded(self) -> bool:
@@ -50,9 +48,9 @@ class KeptSearch:
                 return one
         raise not_found("unknown_dance", f"{dance_id!r} is not among what this search found")
 
-    def performance(self, dancer: int) -> QueryDancer:
+    def dancer(self, number: int) -> QueryDancer:
         """One dancer of the query."""
-        return next(one for one in self.performances if one.dancer == dancer)
+        return self.found.query.dancer(number)
 
 
 class Searches:

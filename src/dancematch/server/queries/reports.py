@@ -10,7 +10,7 @@ from dancematch.report.evidence import command_for, gather_evidence, limit_optio
 from dancematch.report.evidence_page import render_evidence
 from dancematch.report.footage import Footage
 from dancematch.server.files.upload import Upload
-from dancematch.server.jobs.child import cut_out
+from dancematch.server.jobs.child import cut_stills
 from dancematch.server.options import Options
 from dancematch.server.queries.held_searches import KeptSearch
 from dancematch.types import Match
@@ -24,6 +24,7 @@ def report_of(
     """The evidence for a match, as a page; with pictures if the clip itself is there again."""
     if clip is not None and clip.digest != search.clip.sha256:
         raise InputError("this is not the file that was searched for; send that one, or none")
+    query = search.found.query
     limit: float = search.answer["max_evalue"]
     likeliest = search.match(match.dance_id).dancer == match.dancer  # found again among all dancers
     # Names alone, as in errors: where things lie here is nobody's business.
@@ -31,11 +32,11 @@ def report_of(
     names = Path(catalogue.where).name, search.clip.name, match.dance_id
     found = gather_evidence(
         catalogue,
-        search.performances if likeliest else [search.performance(match.dancer)],
+        query if likeliest else replace(query, dancers=(query.dancer(match.dancer),)),
         search.clip,
         dance_id=match.dance_id,
         max_evalue=limit,
-        footage=_footage(options, search, clip) if clip and search.pictures else None,
+        footage=_footage(options, search, clip) if clip and query.images else None,
         command=command_for(*names, *limit_option(limit), *model),
     )
     return render_evidence(found)
@@ -43,6 +44,6 @@ def report_of(
 
 def _footage(options: Options, search: KeptSearch, clip: Upload) -> Footage:
     limits = replace(options.work, seconds=min(options.work.seconds, _CUTTING_SECONDS))
-    dancers = dict(enumerate(search.pictures, start=1))
-    cut = partial(cut_out, command=options.worker, limits=limits)
-    return Footage(clip.path, dancers, search.performances[0].motion.skeleton, cut)
+    dancers = dict(enumerate(search.found.query.images, start=1))
+    cut = partial(cut_stills, command=options.worker, limits=limits)
+    return Footage(clip.path, dancers, search.found.query.dancers[0].motion.skeleton, cut)

@@ -90,7 +90,7 @@ def show_query_motion(
 ) -> Response:
     """The query's skeletons, to be drawn."""
     search = service.searches.find(search_id)
-    motions = {one.dancer: one.motion for one in search.performances}
+    motions = {one.dancer: one.motion for one in search.found.query.dancers}
     view = motions_view(only_dancer(motions, dancer, "the query"), Cut(fps, start, end))
     return compact({"search_id": search_id, "decoded": search.decoded} | view)
 
@@ -99,17 +99,17 @@ def show_query_motion(
 def show_query_picture(service: At, search_id: Ticket) -> Response:
     """Where the dancers of the query are in its pictures."""
     search = service.searches.find(search_id)
-    if not search.pictures:
+    if not search.found.query.images:
         raise not_found("not_found", "this query was no video: there are no pictures")
-    skeleton = search.performances[0].motion.skeleton  # as the estimator saw it
-    return compact({"search_id": search_id} | pictures_view(search.pictures, skeleton))
+    skeleton = search.found.query.dancers[0].motion.skeleton  # as the estimator saw it
+    return compact({"search_id": search_id} | pictures_view(search.found.query.images, skeleton))
 
 
 @router.get("/searches/{search_id}/words", response_model=schemas.Words, responses=told(404))
 def show_query_words(service: At, search_id: Ticket, mirrored: bool = False) -> Response:
     """The query's words, as danced or as its mirror image says them."""
-    performances = service.searches.find(search_id).performances
-    said = {one.dancer: one.mirrored if mirrored else one.words for one in performances}
+    dancers = service.searches.find(search_id).found.query.dancers
+    said = {one.dancer: one.mirrored if mirrored else one.words for one in dancers}
     view = words_view(said, service.catalogue.tokeniser.codebook)
     return compact({"search_id": search_id, "mirrored": mirrored} | view)
 

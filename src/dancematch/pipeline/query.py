@@ -1,0 +1,117 @@
+"""Clip -> query: every dancer of the clip that is asked about, in words as seen and mirrored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dancematch.directions import mirror_bones
+from dancematch.formats import fingerprint as words_files
+from dancematch.formats.archive import Archive
+from dancematch.model.kmeans import require_words_of
+from dancematch.model.tokeniser import Tokeniser
+from dancematch.motion import mirror
+from dancematch.pipeline.analyse_files import analyse_files
+from dancematch.pipeline.analysis import ImageTrack, MakeEstimator, Progress
+from dancematch.pipeline.tokenise import decode, words_in
+from dancematch.pose import default_estimator
+from dancematch.pose.selection import select_motions
+from dancematch.search.engine import Query
+from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, IgnoredTrack, Match, Motion
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDancer:
+    """One dancer of a query clip: skeletons, and words as seen and mirrored."""
+
+    dancer: int  # 1 = the most prominent
+    motion: Motion  # decoded from the words if the clip is a file of words
+    words: Fingerprint
+    mirrored: Fingerprint
+
+    def queries(self) -> tuple[Query, Query]:
+        """Both variants to search for."""
+        return Query(self.words, False, self.dancer), Query(self.mirrored, True, self.dancer)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryClip:
+    """The clip that is asked about: its dancers, and the tracks that are no dancers."""
+
+    dancers: tuple[QueryDancer, ...]
+    ignored: tuple[IgnoredTrack, ...] = ()
+    images: tuple[ImageTrack, ...] = ()  # where each dancer is in the frames, if the clip is a video
+
+    def dancer(self, number: int) -> QueryDancer:
+        """The dancer of that number."""
+        return next(one for one in self.dancers if one.dancer == number)
+
+    def variant(self, match: Match) -> Query:
+        """The variant that a match was found by."""
+        return self.dancer(match.dancer).queries()[int(match.mirrored)]
+
+
+def holds_words(path: Path) -> bool:
+    """Whether a file holds motion words, as 'dancematch extract --words' writes them."""
+    return path.suffix.lower() == ".npz" and path.is_file() and words_files.is_words(Archive(path))
+
+
+def read_query(
+    clip: str | Path | Motion | Sequence[Motion],
+    tokeniser: Tokeniser,
+    *,
+    make_estimator: MakeEstimator = default_estimator,
+    on_progress: Progress | None = None,
+) -> QueryClip:
+    """The query that a video, a motion file, a file of words or motions make."""
+    if not isinstance(clip, str | Path):
+        return query_of_motions([clip] if isinstance(clip, Motion) else clip, tokeniser, "the query")
+    if holds_words(Path(clip)):
+        return query_of_words(words_files.read(clip), tokeniser)
+    (found,) = analyse_files([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
+    if found.error is not None:
+        raise found.error
+    return query_of_motions(found.motions, tokeniser, found.path, found.ignored, found.images)
+
+
+def query_of_motions(
+    motions: Sequence[Motion],
+    tokeniser: Tokeniser,
+    what: object,
+    ignored: Sequence[IgnoredTrack] = (),
+    images: Sequence[ImageTrack] = (),
+) -> QueryClip:
+    """The query that skeletons make; `what` names the clip in an error.
+
+    Motions that are no dancer's come after what was `ignored` before.
+    """
+    dancers = [
+        QueryDancer(dancer, motions[dancer - 1], words, tokeniser.fingerprint(mirror(motions[dancer - 1])))
+        for dancer, words in words_in(tokeniser, motions, what).items()
+    ]
+    return QueryClip(tuple(dancers), (*ignored, *select_motions(motions)[1]), tuple(images))
+
+
+def query_of_words(words: Sequence[Fingerprint], tokeniser: Tokeniser) -> QueryClip:
+    """The query that words alone make, one fingerprint per dancer.
+
+    The mirrored variant is tokenised from the motion that the words decode to, which scores lower.
+    """
+    return QueryClip(tuple(_dancer_of_words(n, one, tokeniser) for n, one in enumerate(words, start=1)))
+
+
+def _dancer_of_words(dancer: int, words: Fingerprint, tokeniser: Tokeniser) -> QueryDancer:
+    require_words_of(tokeniser.model_id, words)
+    motion = decode(words, tokeniser)
+    mirrored = hide_unseen(tokeniser.fingerprint(mirror(motion)), words)
+    bones = None if words.bones is None else mirror_bones(words.bones)[: len(mirrored)]
+    return QueryDancer(dancer, motion, words, replace(mirrored, bones=bones))
+
+
+def hide_unseen(made: Fingerprint, words: Fingerprint) -> Fingerprint:
+    """Words made from skeletons, unseen where the stored `words` show nothing, as in excluded segments."""
+    shown = np.asarray((words.visibility >= SEEN_FROM).any(axis=1))[: len(made)]
+    shown = np.pad(shown, (0, len(made) - len(shown)))
+    bones = None if made.bones is None else np.where(shown[:, None], made.bones, BONES_UNSEEN)
+    return replace(made, visibility=made.visibility * shown[:, None], bones=bones)
