@@ -48,6 +48,7 @@ HOMES = {
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/sql/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py",),
+    "jinja2": ("report/page.py",),
     "matplotlib": ("report/plots.py", "training/run/curves.py"),
     "fastapi": ("server/",),
     "pydantic": ("server/",),

@@ -14,7 +14,7 @@ from dancematch.errors import NoDancerError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.query import query_of_motions
 from dancematch.report.compare import BONES, WORST_MOMENTS, Comparison, bone_directions, compare
-from dancematch.report.compare_page import summarise, write_page
+from dancematch.report.compare_page import summarise, write_comparison
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -267,7 +267,7 @@ def test_the_page_needs_nothing_beside_it(tmp_path):
     """No address of any other file, and a name cannot break out of where it stands."""
     found = beside(with_arm_down(teacher(), 5.0, 6.5), teacher())
     nasty = "</script><b>&"
-    write_page(tmp_path / "page.html", found, clip=nasty, reference="teacher")
+    write_comparison(tmp_path / "page.html", found, clip=nasty, reference="teacher")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'application/json">(.*?)</script>', page).group(1))
 

@@ -23,7 +23,7 @@ from dancematch.pose.track import Track
 from dancematch.report import evidence as report
 from dancematch.report.evidence import Evidence, command_for, gather_evidence, read_query_file
 from dancematch.report.evidence_page import render_evidence, write_evidence
-from dancematch.report.evidence_text import cautions, evalue_text, headline
+from dancematch.report.evidence_text import cautions, describe_evidence, evalue_text, headline
 from dancematch.search.confidence.verdict import (
     MAX_EVALUE,
     POSSIBLE_EVALUE,
@@ -256,12 +256,12 @@ def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_p
         found = evidence_of(catalogue, folder / "clip.npz")
 
     assert found.synchrony is None
-    reason = "the dance is known by its motion words alone, without skeletons."
+    reason = "the known dance has no skeletons."
     assert f"The verdict rests on motion words alone: {reason}" in cautions(found)
     assert " Judged by words alone: the known dance has no skeletons. " in headline(found)
     page = render_evidence(found)
     assert "Judged by words alone: the known dance has no skeletons." in page
-    assert "This was not measured: the dance is known by its motion words alone" in page
+    assert "This was not measured: the known dance has no skeletons." in page
     assert 'class="curve"' not in page
 
 
@@ -304,7 +304,7 @@ def test_the_page_tells_of_one_place_and_one_tempo(found):
     for moment in found.moments:
         assert abs(moment.reference - alignment.place(np.array(moment.query))) <= BESIDE_SECONDS
     assert [] == re.findall(r"\d times</td>|\d times its tempo", page)  # it is danced at the dance's own
-    assert "as in the matching stretch." in page
+    assert "as in the matching segment." in page
 
 
 def test_a_tempo_is_told_as_that_of_the_match_alone(known, folder):
@@ -333,10 +333,10 @@ def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folde
     assert all(abs(one.reference.start - one.query.start) < 1 for one in found.also_alike)
     assert np.allclose(3, [one.reference - one.query for one in found.moments], atol=BESIDE_SECONDS)
     assert 6 == len(found.moments)
-    assert "evenly spaced over the matching stretch" in page
+    assert "evenly spaced over the matching segment" in page
     assert "also alike, at another place" in page
     assert "Not clearly. The limbs of both" in page
-    assert any("No passage along the matching stretch" in sentence for sentence in cautions(found))
+    assert any("No passage along the matching segment" in sentence for sentence in cautions(found))
 
 
 def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):
@@ -669,4 +669,4 @@ def test_an_unknown_dance_is_refused(known, folder):
 def test_described_evidence_is_json(known, folder):
     """Without a NaN anywhere, which JSON cannot say."""
     for clip in ("no legs.npz", "short.npz"):
-        assert json.dumps(evidence_of(known, folder / clip).described(), allow_nan=False)
+        assert json.dumps(describe_evidence(evidence_of(known, folder / clip)), allow_nan=False)

@@ -1,6 +1,7 @@
 """The whole way, from rendered video files to a report; the pose networks are fetched by pip once."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,15 @@ def test_the_report_needs_nothing_beside_it(finished: Demo) -> None:
     assert "No match: “I don’t know this one”" in page
     assert "by accident." in page
     assert "dance-4" in page
+
+
+def test_names_in_the_report_are_text(finished: Demo) -> None:
+    hostile = "<script>alert(1)</script>"
+    answers = tuple(replace(one, story=hostile, expected=hostile) for one in finished.answers)
+    page = write_report(replace(finished, answers=answers)).read_text(encoding="utf-8")
+
+    assert "<script" not in page
+    assert 4 == page.count("&lt;script&gt;")
 
 
 def test_the_table_names_verdict_and_accident(finished: Demo) -> None:

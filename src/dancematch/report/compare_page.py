@@ -1,35 +1,29 @@
 """A comparison as one HTML page that needs nothing beside it: two figures that move together.
 
-The page is `compare.html` with the comparison put in as JSON; one player drives both figures.
+The comparison goes into the page as JSON, which its script draws.
 """
 
-import json
 from collections.abc import Iterable
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import capitalise, ratio_words
 from dancematch.report.compare import BONES, MATCHED_SHARE, Comparison, MomentDifference
+from dancematch.report.page import render_page, write_page
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
 _FPS = 15.0  # of the figures: enough for the eye, half the page
 
 
-def write_page(
+def write_comparison(
     path: str | Path, comparison: Comparison, *, clip: str, reference: str, overwrite: bool = False
 ) -> None:
-    """Write the page; `clip` and `reference` are what the two are called on it."""
-    # A name may hold "</script>"; JSON has another way to write the first of these letters.
-    data = json.dumps(_content(comparison), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    page = (files("dancematch.report") / "compare.html").read_text(encoding="utf-8")
-    page = page.replace("{{clip}}", escape(clip)).replace("{{reference}}", escape(reference))
-    write_bytes(Path(path), page.replace("{{data}}", data).encode(), overwrite=overwrite)
+    """Write the page; `clip` and `reference` are the names of the two on it."""
+    page = render_page("compare.html", clip=clip, reference=reference, data=_page_data(comparison))
+    write_page(path, page, overwrite=overwrite)
 
 
 def summarise(comparison: Comparison) -> str:
@@ -74,7 +68,7 @@ def _way(tendency: str) -> str:
     return f"far {tendency}" if tendency not in ("low", "high") else tendency
 
 
-def _content(comparison: Comparison) -> dict[str, Any]:
+def _page_data(comparison: Comparison) -> dict[str, Any]:
     step = _seconds_apart(comparison)
     every = max(1, round(1 / (_FPS * step)))
     kept = np.arange(0, len(comparison.query), every)

@@ -6,12 +6,12 @@
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
 from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments
 from dancematch.report.evidence_strength import Commonness, Likelihood, commonness_of, likelihood_of
-from dancematch.report.evidence_text import cautions, headline, overlap
 from dancematch.report.footage import Footage, MarkedStill
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS, MetricValue
@@ -36,7 +35,7 @@ from dancematch.search.settings import DanceFilter
 from dancematch.search.stage2.local_alignment import AlignedSegment, IntArray
 from dancematch.search.stage2.synchrony import SynchronyPeak, lag_curve
 from dancematch.tracks import KnownTrack
-from dancematch.types import Fingerprint, FloatArray, Match, Passage
+from dancematch.types import Fingerprint, FloatArray, Match, Passage, Span
 
 MOMENTS = 6  # at which the two are shown side by side
 NEAREST = 5  # other dances that are named
@@ -120,7 +119,7 @@ class Evidence:
     limbs: tuple[Limb, ...]
     passages: tuple[Passage, ...]  # that agree along the line of the match, in order of time
     also_alike: tuple[Passage, ...]  # the best of those that agree at other places, in order of time
-    covered: float  # the share of the clip's matching stretch that they cover
+    covered: float  # the share of the clip's matching segment that they cover
     moments: tuple[MomentPair, ...]
     catalogue: CatalogueFacts
     model_id: str
@@ -138,20 +137,6 @@ class Evidence:
     def rivals(self) -> list[Match]:
         """Other dances that are a match or a possible one."""
         return [one for one in self.others if one.verdict != "no match"]
-
-    def described(self) -> dict[str, Any]:
-        """All of it but the pictures, as JSON has it."""
-        kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "pictures"}
-        plain = {"verdict": self.match.verdict, "headline": headline(self), "cautions": cautions(self)}
-        return plain | {name: _plain(value) for name, value in kept.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
 def read_query_file(
@@ -337,6 +322,11 @@ def _unrelated(both: Comparison) -> FloatArray:
         (ours * np.roll(theirs, round(share * count), axis=0)).sum(axis=2) for share in (0.25, 0.5, 0.75)
     ]
     return np.asarray(np.degrees(np.arccos(np.clip(np.concatenate(cosines), -1, 1))), dtype=np.float32)
+
+
+def overlap(one: Span, other: Span) -> float:
+    """The seconds that both share."""
+    return max(0.0, min(one.end, other.end) - max(one.start, other.start))
 
 
 def _mean(values: FloatArray) -> float:

@@ -1,7 +1,8 @@
 """The sentences of an evidence report: the verdict, what it rests on, and what speaks against it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from dancematch.pipeline.wording import (
     performance_sentence,
     ratio_cell,
     ratio_words,
+    synchrony_reason,
 )
+from dancematch.report.evidence import Evidence, overlap
 from dancematch.search.confidence.cohort import FEWEST
+from dancematch.search.confidence.verdict import POSSIBLE_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS
-from dancematch.types import BONES_UNSEEN, Fingerprint, Match, Passage, Span
-
-if TYPE_CHECKING:
-    from dancematch.report.evidence import Evidence
+from dancematch.types import Match, Passage, Span
 
 MEANINGS: Mapping[str, str] = {
     "histogram": "Both perform the same movements equally often, in whatever order; rare ones count more.",
@@ -35,11 +36,28 @@ MEANINGS: Mapping[str, str] = {
 }
 SHORT_SECONDS = 5.0  # a match below this is called short
 HARDLY_MOVES = 12.0  # degrees between moments that do not belong together
-LITTLE = 0.5  # of the matching stretch
+LITTLE_COVERED = 0.5  # of the matching segment
 LONG_SECONDS = 2.0  # a passage below this is no cut
+_FEW = 3  # dances that are named where some are as alike
+_ALONE = "There is no other dance in the catalogue to compare it with."
 
 
-def headline(found: "Evidence") -> str:
+def describe_evidence(found: Evidence) -> dict[str, Any]:
+    """All that a report says but its pictures, as JSON has it."""
+    said = {"verdict": found.match.verdict, "headline": headline(found), "cautions": cautions(found)}
+    parts = {one.name: getattr(found, one.name) for one in fields(found) if one.name != "pictures"}
+    return said | {name: _plain(value) for name, value in parts.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def headline(found: Evidence) -> str:
     """The verdict and what it rests on, in a few sentences."""
     match, clip = found.match, found.clip.name
     if match.verdict == "no match":
@@ -49,19 +67,21 @@ def headline(found: "Evidence") -> str:
             f"{capitalise(match.verdict)}: seconds {seconds(match.query)} of {clip} are like seconds "
             f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
         )
-    told = strength(found), accident_sentence(match.evalue), performance_sentence(match)
-    sentences = (verdict, basis_sentence(match), *told, dependence(found))
+    sentences = (
+        verdict, basis_sentence(match), strength(found), accident_sentence(match.evalue),
+        performance_sentence(match), dependence(found),
+    )  # fmt: skip
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def strength(found: "Evidence") -> str:
+def strength(found: Evidence) -> str:
     """The likelihood ratio in a sentence."""
     if not found.likelihood.is_known:
         return "How strong the evidence is cannot be said."
     return ratio_words(found.likelihood.log_ratio)
 
 
-def dependence(found: "Evidence") -> str:
+def dependence(found: Evidence) -> str:
     """That the verdict depends on how many dances the catalogue holds; nothing where it does not."""
     likelihood, alone = found.likelihood, found.likelihood.verdict_alone
     if alone == found.match.verdict:
@@ -70,6 +90,52 @@ def dependence(found: "Evidence") -> str:
         f"The verdict depends on the size of the catalogue: of this dance alone it would be a {alone}, but "
         f"{likelihood.dances} dances were searched, and the more there are, the more are alike by accident."
     )
+
+
+def limits(found: Evidence) -> str:
+    """Which E-values a match and a possible match have."""
+    likelihood = found.likelihood
+    limit = f"For a match it must be {evalue_text(likelihood.max_evalue)} at most"
+    if likelihood.needed_if_possible is None:
+        return f"{limit}."
+    return f"{limit}, for a possible match below {evalue_text(POSSIBLE_EVALUE)}."
+
+
+def rank_in_cohort(found: Evidence) -> str:
+    """How many unrelated dances the match exceeds, and that this alone is no evidence where it is none."""
+    likelihood = found.likelihood
+    weaker, count = sum(ratio < likelihood.log_ratio for ratio in likelihood.cohort), len(likelihood.cohort)
+    rank = f"The evidence for this dance is stronger than for {weaker} of the {count} unrelated ones."
+    if found.found or weaker <= count / 2:
+        return rank
+    return f"{rank} That is not enough: of {likelihood.dances:,} dances, the nearest is nearer than most."
+
+
+def rarity(found: Evidence) -> str:
+    """How many other dances hold a passage as alike, and which, in a few sentences."""
+    common = found.commonness
+    count, alike = len(common.others), common.as_alike
+    own = (
+        f"The best passage, seconds {seconds(common.passage)} of the clip, agrees with "
+        f"{found.match.dance_id} by {common.agreement:.2f} of 1."
+    )
+    if not count:
+        return f"{own} {_ALONE}"
+    nearest, value = next(iter(common.others.items()))
+    most = f"The nearest of them, {nearest}, agrees by {value:.2f}."
+    if not alike:
+        return f"{own} None of {count} other dances of the catalogue holds a passage as alike. {most}"
+    named = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
+    return f"{own} {len(alike)} of {count} other dances hold a passage at least as alike: {named}. {most}"
+
+
+def rarity_in_brief(found: Evidence) -> str:
+    """The same in one sentence."""
+    alike, count = len(found.commonness.as_alike), len(found.commonness.others)
+    if not count:
+        return _ALONE
+    dances = f"{count} other {'dance' if count == 1 else 'dances'} in the catalogue"
+    return f"{alike or 'None'} of {dances} {'holds' if alike <= 1 else 'hold'} a passage as alike."
 
 
 def manner(match: Match) -> str:
@@ -86,13 +152,12 @@ def tempo(value: float) -> str:
 
 def performance(match: Match) -> str:
     """Whether both files show one performance, and what that was judged by."""
-    said = performance_sentence(match) or "That it is the very same one is not shown."
+    verdict = performance_sentence(match) or "That it is the very same one is not shown."
     if "timing_jitter" not in match.parts:
-        return said
+        return verdict
     jitter, correlation = 1000 * match.parts["timing_jitter"], match.parts["timing_correlation"]
-    return (
-        f"{said} Moments deviate by {jitter:.0f} ms, correlation {correlation:.2f} at the finest alignment."
-    )
+    deviation = f"Moments deviate by {jitter:.0f} ms, correlation {correlation:.2f} at the finest alignment."
+    return f"{verdict} {deviation}"
 
 
 def evalue_text(value: float) -> str:
@@ -105,22 +170,18 @@ def seconds(span: Span) -> str:
     return f"{span.start:.1f} to {span.end:.1f}"
 
 
-def overlap(one: Span, other: Span) -> float:
-    """For how many seconds both last."""
-    return max(0.0, min(one.end, other.end) - max(one.start, other.start))
-
-
-def synchrony_text(found: "Evidence") -> str:
+def synchrony_text(found: Evidence) -> str:
     """Whether both move at the same moments, in a few sentences."""
     peak = found.synchrony
     if peak is None:
-        return f"This was not measured: {_unseen(found)}. The verdict rests on motion words alone."
+        reason = synchrony_reason(found.match)
+        return f"This was not measured: {reason}. The verdict rests on motion words alone."
     if not agrees_in_place(found):
         return (
             "Not clearly. The limbs of both turn alike at the same moments with a correlation of "
             f"{peak.correlation:.2f} at best, where 1 is the same movement and 0 an unrelated one, over "
-            f"{peak.seconds:.1f} seconds, and at another place of the dance than the matching stretch. That "
-            "is too weak to say where the clip lies: the matching stretch is by the motion words."
+            f"{peak.seconds:.1f} seconds, and at another place of the dance than the matching segment. That "
+            "is too weak to say where the clip lies: the matching segment is by the motion words."
         )
     beside = (
         f"At this time lag it is {peak.ratio:.1f} times what it usually is at other lags."
@@ -131,12 +192,21 @@ def synchrony_text(found: "Evidence") -> str:
         "The limbs of both turn alike at the same moments with a correlation of "
         f"{peak.correlation:.2f}, where 1 is the same movement and 0 an unrelated one, over "
         f"{peak.seconds:.1f} seconds, if the clip’s dancer begins at second {peak.lag:.1f} of the "
-        f"dance, as in the matching stretch. {beside}"
+        f"dance, as in the matching segment. {beside}"
     )
 
 
-def agrees_in_place(found: "Evidence") -> bool:
-    """Whether synchrony lays the clip where the match lays it, at both ends of the matching stretch."""
+def synchrony_in_brief(found: Evidence) -> str:
+    """The same in a few words."""
+    peak = found.synchrony
+    if peak is None:
+        return "not measured"
+    measured = f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
+    return measured if agrees_in_place(found) else f"not clearly: {measured} at best, and at another place"
+
+
+def agrees_in_place(found: Evidence) -> bool:
+    """Whether synchrony lays the clip where the match lays it, at both ends of the matching segment."""
     peak, alignment, query = found.synchrony, found.pictures.alignment, found.match.query
     if peak is None:
         return False
@@ -145,33 +215,18 @@ def agrees_in_place(found: "Evidence") -> bool:
     return bool((np.abs(apart) <= BESIDE_SECONDS).all())
 
 
-def _unseen(found: "Evidence") -> str:
-    """Why there is no synchrony."""
-    alignment = found.pictures.alignment
-    if not shows_bones(alignment.reference):
-        return "the dance is known by its motion words alone, without skeletons"
-    if not shows_bones(alignment.query):
-        return "the clip is known by its motion words alone, without skeletons"
-    return "too little of the body is seen in both for long enough"
-
-
-def shows_bones(fingerprint: Fingerprint) -> bool:
-    """Whether it says how any bone points at any moment."""
-    return fingerprint.bones is not None and bool((fingerprint.bones != BONES_UNSEEN).any())
-
-
-def _is_covered(passage: Passage, found: "Evidence") -> bool:
-    """Whether most of a passage of the clip agrees along the matching stretch too."""
+def _is_covered(passage: Passage, found: Evidence) -> bool:
+    """Whether most of a passage of the clip agrees along the matching segment too."""
     covered = sum(overlap(passage.query, one.query) for one in found.passages)
     return covered > passage.query.seconds / 2
 
 
-def cautions(found: "Evidence") -> list[str]:
+def cautions(found: Evidence) -> list[str]:
     """What weakens this very report, each in a sentence or two; the method's own limits are not repeated."""
-    return [*_about_the_files(found), *_about_the_others(found), *_about_the_stretch(found)]
+    return [*_about_the_files(found), *_about_the_others(found), *_about_the_segment(found)]
 
 
-def _about_the_files(found: "Evidence") -> Iterator[str]:
+def _about_the_files(found: Evidence) -> Iterator[str]:
     if found.clip.sha256 == found.reference.content_hash:
         yield "The clip is, byte for byte, the file that the dance was learnt from: a match says nothing."
     if found.clip.kind == "motion words":
@@ -179,10 +234,10 @@ def _about_the_files(found: "Evidence") -> Iterator[str]:
     if not found.has_skeletons:
         yield "The catalogue keeps no skeletons of the dance: those shown are drawn from its motion words."
     if found.synchrony is None:
-        yield f"The verdict rests on motion words alone: {_unseen(found)}."
+        yield f"The verdict rests on motion words alone: {synchrony_reason(found.match)}."
 
 
-def _about_the_others(found: "Evidence") -> Iterator[str]:
+def _about_the_others(found: Evidence) -> Iterator[str]:
     better = [one for one in found.others if (one.log_ratio or 0.0) > found.likelihood.log_ratio]
     if better:
         yield (
@@ -202,13 +257,13 @@ def _about_the_others(found: "Evidence") -> Iterator[str]:
         )
 
 
-def _about_the_stretch(found: "Evidence") -> Iterator[str]:
+def _about_the_segment(found: Evidence) -> Iterator[str]:
     unseen = [limb.name for limb in found.limbs if limb.agreement is None]
     if unseen:
         yield f"Not seen in both, and so without a say: {', '.join(unseen)}."
     if found.match.query.seconds < SHORT_SECONDS:
         yield (
-            f"The matching stretch lasts {found.match.query.seconds:.1f} seconds only; short stretches are "
+            f"The matching segment lasts {found.match.query.seconds:.1f} seconds only; short segmentes are "
             "alike by accident more easily, and are placed less surely."
         )
     apart = [
@@ -222,14 +277,14 @@ def _about_the_stretch(found: "Evidence") -> Iterator[str]:
         )
     if not found.passages:
         yield (
-            "No passage along the matching stretch agrees movement by movement: the same movements occur, "
+            "No passage along the matching segment agrees movement by movement: the same movements occur, "
             "but not in one order."
         )
     if any(one.query.seconds >= LONG_SECONDS and not _is_covered(one, found) for one in found.also_alike):
         yield (
-            "A part of the clip agrees with another place of the dance than the matching stretch, as when a "
+            "A part of the clip agrees with another place of the dance than the matching segment, as when a "
             "clip is cut together or a dance repeats itself: the table of passages says which."
         )
-    if found.passages and found.covered < LITTLE:
+    if found.passages and found.covered < LITTLE_COVERED:
         share = f"{100 * found.covered:.0f} %"
-        yield f"The passages that agree movement by movement cover {share} of the matching stretch only."
+        yield f"The passages that agree movement by movement cover {share} of the matching segment only."

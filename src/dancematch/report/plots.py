@@ -3,7 +3,6 @@
 Everything is in seconds on the clocks of the two clips; what was not seen stays empty.
 """
 
-import colorsys
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 from dancematch.errors import InputError, MissingExtraError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import accident_sentence
+from dancematch.report.svg import STRONG, word_colours
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match
 
@@ -29,7 +29,6 @@ _FAINT, _INK = "#8a867f", "#1c1b1a"
 _SIDES = {"left": "#d9622b", "right": "#2b6cd9"}  # as in every page of the project
 _PASSAGES = ("#d9622b", "#7a3fb5", "#1c7c4a", "#b3261e")
 _UNSEEN = "#f0eeea"
-_STRONG = 0.6  # evidence that is drawn darkest: word for word it is seldom more
 
 
 def require_drawable(path: Path) -> None:
@@ -55,19 +54,6 @@ def write_figure(figure: "Figure", path: Path, overwrite: bool) -> None:
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
     figure.savefig(buffer, format=path.suffix.lower()[1:], dpi=_DPI, metadata=dated)
     write_bytes(path, buffer.getvalue(), overwrite=overwrite)
-
-
-def word_colours(vectors: FloatArray) -> FloatArray:
-    """A colour a word, [words, 3] in 0..1: alike where the words are.
-
-    From the two main directions of a word's vector: the first words of a PCA basis.
-    """
-    plane = vectors[:, :2] - vectors[:, :2].mean(axis=0)
-    hue = (np.arctan2(plane[:, 1], plane[:, 0]) / (2 * np.pi)) % 1
-    reach = np.linalg.norm(plane, axis=1)
-    light = 0.75 - 0.35 * reach / max(float(reach.max()), 1e-9)
-    mixed = [colorsys.hls_to_rgb(float(h), float(b), 0.6) for h, b in zip(hue, light, strict=True)]
-    return np.array(mixed, dtype=np.float32)
 
 
 # ---- a match
@@ -122,7 +108,7 @@ def _draw_matrix(axes: "Axes", evidence: "EvidenceMatrix", figure: "Figure") -> 
     left, right = _edges(evidence.query)
     bottom, top = _edges(evidence.reference)
     image = axes.imshow(
-        evidence.matrix.T, cmap="Greys", vmin=0, vmax=_STRONG, origin="lower", aspect="auto",
+        evidence.matrix.T, cmap="Greys", vmin=0, vmax=STRONG, origin="lower", aspect="auto",
         extent=(left, right, bottom, top), interpolation="nearest",
     )  # fmt: skip
     figure.colorbar(image, ax=axes, label="evidence of a pair of words", pad=0.01, fraction=0.03)

@@ -1,20 +1,17 @@
 """The vocabulary as one HTML page that needs nothing beside it: every word a small moving figure.
 
-The page is `gallery.html` with the words put in as JSON; its script draws what is in view.
+The words go into the page as JSON; its script draws what is in view.
 """
 
-import json
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancematch.formats.files import write_bytes
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.analysis import Progress
+from dancematch.report.page import render_page, write_page
 from dancematch.report.word_gallery_data import (
     WordMotion,
     channel_joints,
@@ -42,15 +39,12 @@ def write_gallery(
         figures[figure.channel, figure.word] = figure
         if on_progress is not None:
             on_progress(done / total)
-    content = _content(tokeniser, said, figures) | {"source": source}
-    # A name may hold "</script>"; JSON has another way to write the first of these letters.
-    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-    page = (files("dancematch.report") / "word_gallery.html").read_text(encoding="utf-8")
-    page = page.replace("{{model}}", escape(tokeniser.model_id)).replace("{{data}}", data)
-    write_bytes(Path(path), page.encode(), overwrite=overwrite)
+    data = _page_data(tokeniser, said, figures) | {"source": source}
+    page = render_page("word_gallery.html", model=tokeniser.model_id, data=data)
+    write_page(path, page, overwrite=overwrite)
 
 
-def _content(
+def _page_data(
     tokeniser: Tokeniser, said: Sequence[Fingerprint], figures: dict[tuple[str, int], WordMotion]
 ) -> dict[str, Any]:
     """Everything the page's script is told; a word is [number, count, alike, how alike in %, centimetres]."""

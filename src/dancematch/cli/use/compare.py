@@ -114,10 +114,10 @@ def _performances(
 
 
 def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:
-    from dancematch.report.compare_page import write_page
+    from dancematch.report.compare_page import write_comparison
     from dancematch.report.plots import draw_comparison
 
-    write = write_page if output.suffix.lower() == ".html" else draw_comparison
+    write = write_comparison if output.suffix.lower() == ".html" else draw_comparison
     write(output, found, clip=clip, reference=reference, overwrite=force)
 
 

@@ -51,7 +51,7 @@ def report_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.report.evidence import command_for, gather_evidence, limit_option, read_query_file
     from dancematch.report.evidence_page import write_evidence
-    from dancematch.report.evidence_text import headline
+    from dancematch.report.evidence_text import describe_evidence, headline
 
     target = output if output is not None or as_json else Path("report.html")
     if target is not None:
@@ -64,7 +64,7 @@ def report_command(
         found = gather_evidence(known, query, what, dance_id=dance, max_evalue=max_evalue, footage=footage)
     found = replace(found, command=command_for(catalogue, str(clip), found.match.dance_id, *more))
     if as_json:
-        emit_json(found.described())
+        emit_json(describe_evidence(found))
     else:
         click.echo(headline(found))
     if target is not None:
