@@ -39,7 +39,7 @@ for fold in LH,PO KR,LO BR,JB,JS; do
 done
 if [ -n "$views" ]; then measure video video $ours --method kmeans-two-stage --views "$views"; fi
 if [ -n "$strangers" ]; then
-  measure open-set open-set --strangers "$strangers" ${views:+--views "$views"}
+  measure open-set open-set --unknown "$strangers" ${views:+--views "$views"}
 fi
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \

@@ -137,7 +137,7 @@ def likelihood_folds_table() -> list[str]:
 
 
 def benchmark_table() -> list[str]:
-    """A release of bench-build, read back."""
+    """A release of `dancematch benchmark`, read back."""
     name = "benchmark-synthetic-medium"
     rows = [
         [row["method"], f"{row['mean_score']:.3f}", share(row, "match_rate"), share(row, "rank1"),

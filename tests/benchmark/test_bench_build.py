@@ -492,12 +492,12 @@ def test_the_command_line_builds_from_motion_files(tmp_path):
         tell_of(write_dance(clips / f"{number}.npz", number), name, uploader=f"u{number}")
     labels = tmp_path / "labels.csv"
     labels.write_text("id,name\n" + "".join(f"{label.label_id},{label.name}\n" for label in LABELS[:4]))
-    line = ("bench-build", clips, "-o", tmp_path / "out", "--labels", labels, "--model", "floor", "--json")
+    line = ("benchmark", clips, "-o", tmp_path / "out", "--labels", labels, "--model", "floor", "--json")
     (told,) = run_main(*line).objects
 
     assert (3, 2, 1) == (told["clips"], told["labels"], told["for_review"])
-    assert 2 == run_main("bench-build", "-o", tmp_path / "out").code
-    assert 2 == run_main("bench-build", "--synthetic", "--labels", labels, "-o", tmp_path / "out").code
+    assert 2 == run_main("benchmark", "-o", tmp_path / "out").code
+    assert 2 == run_main("benchmark", "--synthetic", "--labels", labels, "-o", tmp_path / "out").code
 
 
 def test_nothing_to_release_is_said(tmp_path):
@@ -538,7 +538,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synthetic, "EditionSettings", partial(EditionSettings, size=(320, 240)))
         numbers = ("--choreographies", 2, "--performances", 2, "--seconds", 3)
-        answer = run_main("bench-build", "--synthetic", *numbers, "-o", folder, "--jobs", 2)
+        answer = run_main("benchmark", "--synthetic", *numbers, "-o", folder, "--jobs", 2)
     assert 0 == answer.code, answer.err
     return folder
 

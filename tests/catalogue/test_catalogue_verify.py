@@ -224,28 +224,32 @@ def test_a_damaged_file_is_found(tmp_path):
     assert all("damaged" in problem.problem for problem in found)
 
 
-def test_the_verb_stats(run, path):
-    code, out, err = run("stats", path)
-    as_json = json.loads(run("stats", path, "--json")[1])
+def test_doctor_says_what_a_catalogue_holds(run, path):
+    """In numbers that a dance teacher knows; those of words and the model only as JSON."""
+    code, out, err = run("doctor", path, "--quick")
+    as_json = json.loads(run("doctor", path, "--quick", "--json")[1].splitlines()[-1])
 
-    assert (0, "") == (code, err)
-    assert "dances: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\nwords: 220\n" in out
+    assert (0, "all is well\n") == (code, err)
+    assert "dances: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\n" in out
+    assert MODEL not in out
+    assert ("numbers", 220) == (as_json["what"], as_json["words"])
     assert "periodic: 25% of dancers\n" in out
     assert re.search(r"^\(none\) +1$", out, re.MULTILINE)
     assert (3, {"pop": 2, "": 1}, MODEL) == (as_json["dances"], as_json["by_collection"], as_json["model_id"])
 
 
-def test_the_verb_verify(run, path):
-    """One line a problem on stdout, and exit code 1 if there is any."""
-    shown = path.replace(PASSWORD, "***")
-    assert (0, "", f"{shown}: all is well\n") == run("verify", path)
+def test_doctor_reads_every_dance(run, path):
+    """One line per problem on stdout, and exit code 1 if there is any."""
     run_sql(path, "UPDATE dances SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE dance = 3")
-    code, out, err = run("verify", path)
+    code, out, err = run("doctor", path)
 
-    assert (1, f"{shown}: 2 problem(s)\n") == (code, err)
-    assert ["duet: it lasts 0.0 seconds", "waltz: it has no dancer"] == out.splitlines()
-    lines = [json.loads(line) for line in run("verify", path, "--json")[1].splitlines()]
-    assert {"dance_id": "waltz", "problem": "it has no dancer"} == lines[1]
+    assert (1, "2 problem(s)\n") == (code, err)
+    assert PASSWORD not in out
+    told = ["problem  catalogue  duet: it lasts 0.0 seconds", "problem  catalogue  waltz: it has no dancer"]
+    assert told == [line for line in out.splitlines() if line.startswith("problem")]
+    found = [json.loads(line) for line in run("doctor", path, "--json")[1].splitlines()]
+    (problem,) = [one for one in found if one.get("dance_id") == "waltz"]
+    assert ("problem", "it has no dancer") == (problem["state"], problem["says"])
 
 
 def test_a_damaged_file_has_as_many_problems_as_lines(run, tmp_path):
@@ -256,11 +260,12 @@ def test_a_damaged_file_has_as_many_problems_as_lines(run, tmp_path):
     content[36:40] = (5).to_bytes(4, "big")  # free pages, by the file's header; there is none
     content[28:32] = (int.from_bytes(content[28:32], "big") + 1).to_bytes(4, "big")  # pages in all
     path.write_bytes(content + bytes(int.from_bytes(content[16:18], "big")))
-    code, out, err = run("verify", path)
+    code, out, err = run("doctor", path)
 
-    assert (1, f"{path}: 2 problem(s)\n") == (code, err)
-    assert 2 == len(out.splitlines())
-    assert all(line.startswith("the database is damaged: ") for line in out.splitlines())
+    assert (1, "2 problem(s)\n") == (code, err)
+    told = [line for line in out.splitlines() if line.startswith("problem")]
+    assert 2 == len(told)
+    assert all(line.startswith("problem  catalogue  the database is damaged: ") for line in told)
     assert "***" not in out
 
 
@@ -276,7 +281,7 @@ def test_the_verb_exclude(run, path):
         "waltz lasts 5.00 s: excluded up to there",
         "waltz: one with what was excluded before, 1.00 to 5.00 s",
     ] == err.splitlines()
-    assert (0, "", "waltz: 1 stretch(es) may match again\n") == run("exclude", path, "waltz", "--clear")
+    assert (0, "", "waltz: 1 segment(s) may match again\n") == run("exclude", path, "waltz", "--clear")
 
     for arguments, code, complaint in [
         (["polka!", 0, 1], 1, "has no dance named 'polka!'"),
@@ -290,9 +295,9 @@ def test_the_verb_exclude(run, path):
         assert complaint in found[2].splitlines()[-1]
 
 
-@pytest.mark.parametrize("verb", ["stats", "verify", "exclude", "export"])
+@pytest.mark.parametrize("verb", ["list", "exclude", "copy"])
 def test_a_catalogue_that_is_not_there_is_one_sentence(run, tmp_path, verb):
-    code, out, err = run(verb, tmp_path / "none.db", *(["x"] if verb in ("exclude", "export") else []))
+    code, out, err = run(verb, tmp_path / "none.db", *([] if verb == "list" else ["x/"]))
 
     assert (1, "") == (code, out)
     assert f"dancematch: there is no catalogue at {tmp_path / 'none.db'}; 'dancematch add' makes one\n" == err
@@ -320,7 +325,7 @@ def test_the_list_is_filtered_and_has_a_period(run, labelled):
     assert ["a"] == listed(run, labelled, "--collection", "one", "--label", "red")
     code, out, err = run("list", labelled, "--collection", "three")
     assert (1, "") == (code, out)
-    assert "has the collection 'three'; 'dancematch stats' names all" in err
+    assert "has the collection 'three'; 'dancematch list' names all" in err
     heading, first, *_ = run("list", labelled)[1].splitlines()
     assert ["dance", "seconds", "dancers", "period", "label", "collection", "added"] == heading.split()
     assert "2.2 s" in first

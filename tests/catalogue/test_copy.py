@@ -112,7 +112,7 @@ def test_damage_is_not_copied(source, address, target):
     done = copied(source, target)
 
     assert (DANCES - 2, ["d2", "d4"]) == (done.verified, sorted(done.failed))
-    assert "is damaged; dancematch verify says more" == done.failed["d2"]
+    assert "is damaged; 'dancematch doctor' says more" == done.failed["d2"]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_an_interrupted_export_goes_on_and_is_not_taken_for_a_whole_one(store, f
     running = export_catalogue(store, folder)
     first = next(running)
     running.close()
-    with pytest.raises(InputError, match="holds no finished export; 'dancematch export' makes one"):
+    with pytest.raises(InputError, match="holds no finished export; 'dancematch copy' makes one"):
         list(import_catalogue(tmp_path / "other.db", folder))
     assert not (tmp_path / "other.db").exists()
     before = (folder / first.file).stat().st_mtime_ns
@@ -197,7 +197,7 @@ def test_a_file_where_a_folder_should_be_is_an_error(store, folder):
 
 def test_a_damaged_dance_is_not_exported(store, address, folder):
     run_sql(address, "UPDATE tracks SET words = X'00' WHERE dancer = 3")
-    with pytest.raises(CatalogueError, match="'Thriller/1983: ünï' is damaged; dancematch verify says more"):
+    with pytest.raises(CatalogueError, match="1983: ünï' is damaged; 'dancematch doctor' says more"):
         export(store, folder)
 
 
@@ -206,7 +206,7 @@ def test_a_dance_whose_words_were_changed_is_not_exported(store, address, folder
     ((words,),) = fetch(address, "SELECT words FROM tracks WHERE dancer = 3")
     changed = bytes([words[0] ^ 1]) + words[1:]
     run_sql(address, f"UPDATE tracks SET words = X'{changed.hex()}' WHERE dancer = 3")  # noqa: S608
-    with pytest.raises(CatalogueError, match="is damaged; dancematch verify says more"):
+    with pytest.raises(CatalogueError, match="is damaged; 'dancematch doctor' says more"):
         export(store, folder)
 
 
@@ -391,7 +391,7 @@ def test_a_damaged_folder_is_refused_before_a_catalogue_is_made(
     assert not (tmp_path / "other.db").exists()
 
 
-def test_the_verbs_export_and_import(store, address, folder, tmp_path):
+def test_a_folder_is_copied_to_and_from(store, address, folder, tmp_path):
     """Counts on stderr, a line a dance in JSON, and exit code 1 with one sentence for what fails."""
 
     def dancematch(*arguments: object) -> tuple[int, str, str]:
@@ -400,19 +400,19 @@ def test_the_verbs_export_and_import(store, address, folder, tmp_path):
         return done.returncode, done.stdout, done.stderr
 
     path, other = address, tmp_path / "other.db"
-    assert (0, "", f"{folder}: 2 written, 0 kept\n") == dancematch("export", path, folder)
-    assert (0, "", f"{folder}: 0 written, 2 kept\n") == dancematch("export", path, folder)
-    code, out, err = dancematch("import", other, folder, "--json")
+    assert (0, "", f"{folder}: 2 written, 0 kept\n") == dancematch("copy", path, f"{folder}/")
+    assert (0, "", f"{folder}: 0 written, 2 kept\n") == dancematch("copy", path, f"{folder}/")
+    code, out, err = dancematch("copy", folder, other, "--json")
     assert (0, "2 added, 0 skipped, 0 failed\n") == (code, err)
     assert ["added", "added"] == [json.loads(line)["state"] for line in out.splitlines()]
-    assert (0, "", "0 added, 2 skipped, 0 failed\n") == dancematch("import", other, folder)
+    assert (0, "", "0 added, 2 skipped, 0 failed\n") == dancematch("copy", folder, other)
     store.remove("polka")
     store.add(Dance("polka", "x", "another polka", 5.0), [StoredTrack(random_words(4, 9))])
-    code, _, err = dancematch("import", path, folder)
+    code, _, err = dancematch("copy", folder, path)
     assert (1, "0 added, 1 skipped, 1 failed") == (code, err.splitlines()[-1])
     assert "'polka' is already the name of another dance" in err
-    code, out, err = dancematch("export", path, folder)
+    code, out, err = dancematch("copy", path, f"{folder}/")
     assert (1, "") == (code, out)
     assert err.startswith("dancematch: ")
     assert "say --force to replace it\n" in err
-    assert 1 == dancematch("import", other, tmp_path / "nowhere")[0]
+    assert 1 == dancematch("copy", tmp_path / "nowhere", other)[0]

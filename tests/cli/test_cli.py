@@ -14,7 +14,7 @@ from cli_samples import Answer
 from dance_samples import dance, save_small_model, standing, write_dance
 from dancematch import formats
 from dancematch.cli import main
-from dancematch.cli.research.evaluate import eval_command
+from dancematch.cli.research.eval import eval_command
 from dancematch.cli.research.train import train_command
 from dancematch.evaluation.suites.retrieval_tasks import SUITES
 from dancematch.model.parts import LAYOUTS
@@ -197,7 +197,7 @@ def test_a_failure_is_told_to_programs_with_its_reason(run, tmp_path):
 )
 def test_a_database_url_that_cannot_be_used_is_said_plainly(run, url, complaint):
     """What is supported, or what could not be reached, in one line; never the password."""
-    told = run("stats", url)
+    told = run("list", url)
 
     assert 1 == told.code
     assert complaint in told.complaint

@@ -52,7 +52,7 @@ def folder(tmp_path_factory) -> Path:
             1,
         )
     run_main("add", folder / "dances.db", folder / "loop.npz", "--jobs", 1)
-    run_main("fingerprint", folder / "mirrored.npz", "-o", folder / "words.npz")
+    run_main("extract", folder / "mirrored.npz", "--words", "-o", folder / "words.npz")
     return folder
 
 
@@ -114,7 +114,7 @@ def test_a_label_or_collection_that_no_dance_has_is_an_error_before_the_work(db,
     answer = run_main("search", db, tmp_path / "gone.mp4", f"--{what}", "garage", *options)
 
     assert (1, "") == (answer.code, answer.out)
-    assert f"no dance in {db} has the {what} 'garage'; 'dancematch stats' names all" == answer.complaint
+    assert f"no dance in {db} has the {what} 'garage'; 'dancematch list' names all" == answer.complaint
 
 
 def test_weights_come_from_a_preset_or_a_file(db, folder, tmp_path):

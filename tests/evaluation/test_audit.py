@@ -151,7 +151,9 @@ def test_one_dance_alone_cannot_be_taken_for_another(tmp_path):
     """There is no rate of false accepts and no suggestion; the rest is told all the same."""
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         catalogue.add(write_dance(tmp_path / "one.npz", 1))
-    answer = run_main("audit", tmp_path / "dances.db", "--changes", "none", "--plot", tmp_path / "a.png")
+    answer = run_main(
+        "eval", "audit", tmp_path / "dances.db", "--changes", "none", "--plot", tmp_path / "a.png"
+    )
 
     assert 0 == answer.code
     assert "False accepts cannot be measured" in answer.out
@@ -167,8 +169,8 @@ def test_a_catalogue_without_skeletons_says_so(tmp_path):
         catalogue.add(write_dance(tmp_path / "one.npz", 1))
         catalogue.remove("one")
 
-    assert "skeletons were not kept" in run_main("audit", tmp_path / "dances.db").complaint
-    assert "the catalogue is empty" in run_main("audit", tmp_path / "empty.db").complaint
+    assert "skeletons were not kept" in run_main("eval", "audit", tmp_path / "dances.db").complaint
+    assert "the catalogue is empty" in run_main("eval", "audit", tmp_path / "empty.db").complaint
 
 
 def answers_of(unknown: list[float]) -> Audit:
@@ -243,7 +245,7 @@ def test_the_command_tells_all_of_it(db, tmp_path):
     """An object a change and one for the catalogue; a picture only where nothing is replaced."""
     picture = tmp_path / "audit.png"
     options = ("--changes", "none,excerpt", "--max-dances", 3, "--seconds", 3, "--false-accepts", 0.5)
-    answer = run_main("audit", db, *options, "--json", "--plot", picture)
+    answer = run_main("eval", "audit", db, *options, "--json", "--plot", picture)
     *changes, whole = answer.objects
 
     assert ["none", "excerpt"] == [one["change"] for one in changes]
@@ -251,17 +253,17 @@ def test_the_command_tells_all_of_it(db, tmp_path):
     assert (10, 3, 3, 6) == tuple(whole[key] for key in ("dances", "asked", "left_out", "queries"))
     assert whole["suggestion"]["interval"][0] <= whole["suggestion"]["evalue"]
     assert picture.read_bytes().startswith(PNG)
-    assert "--force" in run_main("audit", db, *options, "--plot", picture).complaint
+    assert "--force" in run_main("eval", "audit", db, *options, "--plot", picture).complaint
 
 
 def test_the_table_names_dances_that_are_taken_for_others(db):
-    answer = run_main("audit", db, "--changes", "none", "--false-accepts", 0.2)
+    answer = run_main("eval", "audit", db, "--changes", "none", "--false-accepts", 0.2)
 
     assert "10 of 10 dances" in answer.out
     assert "is taken for" in answer.out
     # Four of ten are there twice, and two recordings of one dance have the largest ratio there is.
     assert "No limit is suggested: a share above 0.2 is taken for another by the strongest" in answer.out
-    by_label = run_main("audit", db, "--changes", "none", "--false-accepts", 0.2, "--by-label")
+    by_label = run_main("eval", "audit", db, "--changes", "none", "--false-accepts", 0.2, "--by-label")
     assert "Suggested: --max-evalue" in by_label.out
 
 
@@ -269,18 +271,18 @@ def test_takes_of_one_label_that_are_taken_for_one_another_point_to_the_option(d
     """Four takes of two labels are false accepts by name; by label nothing is left to say."""
     hint = "4 of the false accepts are dances of one label; if these are recordings of one dance, --by-label"
 
-    assert hint in run_main("audit", db, "--changes", "none", "--max-evalue", 0.001).err
-    assert "of one label" not in run_main("audit", db, "--changes", "none", "--by-label").err
+    assert hint in run_main("eval", "audit", db, "--changes", "none", "--max-evalue", 0.001).err
+    assert "of one label" not in run_main("eval", "audit", db, "--changes", "none", "--by-label").err
 
 
 @pytest.mark.parametrize(("changes", "named"), [("blur", "'blur'"), (",", "there are none, tilt")])
 def test_an_unknown_change_is_refused(db, changes, named):
-    assert named in run_main("audit", db, "--changes", changes).complaint
+    assert named in run_main("eval", "audit", db, "--changes", changes).complaint
 
 
 def test_shares_and_seconds_must_make_sense(db):
-    assert 2 == run_main("audit", db, "--false-accepts", "nan").code
-    assert [2, 2] == [run_main("audit", db, "--seconds", wrong).code for wrong in (0.01, "inf")]
+    assert 2 == run_main("eval", "audit", db, "--false-accepts", "nan").code
+    assert [2, 2] == [run_main("eval", "audit", db, "--seconds", wrong).code for wrong in (0.01, "inf")]
     with open_catalogue(db, create=False) as catalogue:
         for wrong in ({"seconds": 0.0}, {"max_dances": 0}):
             with pytest.raises(InputError, match="more"):

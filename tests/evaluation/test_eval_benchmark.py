@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dance_samples import dance, standing
-from dancematch.cli.research.evaluate import USUAL_METHODS
+from dancematch.cli.research.eval import USUAL_METHODS
 from dancematch.errors import InputError
 from dancematch.evaluation.methods.feature_comparison import DynamicTimeWarping
 from dancematch.evaluation.suites.benchmark import BenchmarkSuite, LabelledClip

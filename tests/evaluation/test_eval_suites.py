@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dance_samples import dance, save_small_model, write_dance
-from dancematch.cli.research.evaluate import eval_command
+from dancematch.cli.research.eval import eval_command
 from dancematch.errors import InputError
 from dancematch.evaluation.measures.bootstrap import mean_interval
 from dancematch.evaluation.methods.word_comparison import WordMethod
@@ -401,7 +401,7 @@ def test_several_suites_in_one_run(ask):
 def test_strangers_on_the_command_line(ask, tmp_path):
     """A folder of motions, and made-up dances beside them."""
     write_dance(tmp_path / "in" / "odd.npz", 77)
-    lines = ask("open-set", "--strangers", tmp_path / "in", "--max-queries", 4)
+    lines = ask("open-set", "--unknown", tmp_path / "in", "--max-queries", 4)
 
     kinds = ["excerpt", "another dancer", "another dancer, 3 s", "several takes"]
 
@@ -431,7 +431,7 @@ def test_a_method_of_its_own_takes_no_orders(ask):
     [
         (["video"], "the suite video needs --views"),
         (["aist-genre", "--seconds", 2], "--seconds belongs to the suite excerpt"),
-        (["excerpt", "--strangers", "."], "--strangers belongs to the suite open-set"),
+        (["excerpt", "--unknown", "."], "--unknown belongs to the suite open-set"),
         (["excerpt", "--leave-out", 3], "--leave-out belongs to the suites aist-genre and aist-choreography"),
         (["open-set", "--refit", "--query-genres", "BR"], "which open-set needs"),
         (["aist-genre", "benchmark"], "run it by itself"),

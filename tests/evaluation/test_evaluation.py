@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from dance_samples import dance, save_small_model, shipped, small_model, write_dance
-from dancematch.cli.research.evaluate import eval_command
+from dancematch.cli.research.eval import eval_command
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.evaluation.measures.word_quality import (
     decoding_error,

@@ -163,9 +163,9 @@ def test_files_of_words_and_of_motion_are_told_apart(tmp_path):
     write_dance(tmp_path / "motion.npz", 1)
     words_file.write(tmp_path / "words.npz", [words([[1, 2]])])
 
-    with pytest.raises(FormatError, match="holds motion words, not motion; 'dancematch decode'"):
+    with pytest.raises(FormatError, match="holds motion words, not motion; 'dancematch extract'"):
         formats.read(tmp_path / "words.npz")
-    with pytest.raises(FormatError, match="holds no motion words; 'dancematch fingerprint' writes them"):
+    with pytest.raises(FormatError, match="holds no motion words; 'dancematch extract --words' writes them"):
         words_file.read(tmp_path / "motion.npz")
 
 
@@ -232,8 +232,8 @@ def run(tmp_path, monkeypatch):
 def test_a_clip_goes_into_words_and_back_on_the_command_line(run, tmp_path):
     """What animation software gets is what the library decodes."""
     write_dance(tmp_path / "clip.npz", 4)
-    run("fingerprint clip.npz -o words.npz")
-    run("decode words.npz -o out.bvh")
+    run("extract clip.npz --words -o words.npz")
+    run("extract words.npz -o out.bvh")
     (shown,) = formats.read(tmp_path / "out.bvh")
     expected = decode(shipped().fingerprint(dance(4)), shipped())
     places = [shown.skeleton.index(joint) for joint in BODY15.joints]
@@ -244,22 +244,22 @@ def test_a_clip_goes_into_words_and_back_on_the_command_line(run, tmp_path):
 def test_a_dance_of_a_catalogue_is_decoded(run, tmp_path):
     with open_catalogue("dances.db") as known:
         known.add(write_dance(tmp_path / "clip.npz", 4))
-    told = json.loads(run("decode --catalogue dances.db --dance clip -o out.npz --json"))
+    told = json.loads(run("extract dances.db --dance clip -o out.npz --json"))
     (shown,) = formats.read(tmp_path / "out.npz")
 
     assert {"output": "out.npz", "dancers": 1, "seconds": round(shown.seconds, 3)} == told
     with pytest.raises(UnknownDanceError, match="no dance named 'polka'; 'dancematch list'"):
-        run("decode --catalogue dances.db --dance polka -o other.npz")
+        run("extract dances.db --dance polka -o other.npz")
 
 
 def test_one_dancer_of_several_is_chosen(run, tmp_path):
     formats.write(tmp_path / "duet.npz", [dance(1), dance(2)])
-    run("fingerprint duet.npz -o words.npz")
+    run("extract duet.npz --words -o words.npz")
     with pytest.raises(InputError, match=r".bvh holds one dancer, got 2"):
-        run("decode words.npz -o out.bvh")
+        run("extract words.npz -o out.bvh")
     with pytest.raises(InputError, match="there is no dancer 3, only 2"):
-        run("decode words.npz -o out.bvh --dancer 3")
-    run("decode words.npz -o out.npz --dancer 2")
+        run("extract words.npz -o out.bvh --dancer 3")
+    run("extract words.npz -o out.npz --dancer 2")
     (shown,) = formats.read(tmp_path / "out.npz")
 
     np.testing.assert_array_equal(decode(shipped().fingerprint(dance(2)), shipped()).joints, shown.joints)
@@ -268,18 +268,18 @@ def test_one_dancer_of_several_is_chosen(run, tmp_path):
 def test_foreign_words_are_refused_on_the_command_line(run, tmp_path):
     save_small_model(tmp_path / "own")
     write_dance(tmp_path / "clip.npz", 4)
-    run("fingerprint clip.npz -o words.npz --model own")
+    run("extract clip.npz --words -o words.npz --model own")
     with pytest.raises(ModelMismatchError, match=small_model().model_id):
-        run("decode words.npz -o out.npz")
-    run("decode words.npz -o out.npz --model own")
+        run("extract words.npz -o out.npz")
+    run("extract words.npz -o out.npz --model own")
 
     assert (tmp_path / "out.npz").exists()
 
 
-@pytest.mark.parametrize("line", ["fingerprint clip.npz -o there.npz", "decode words.npz -o there.npz"])
+@pytest.mark.parametrize("line", ["extract clip.npz --words -o there.npz", "extract words.npz -o there.npz"])
 def test_nothing_is_replaced_unless_asked(run, tmp_path, line):
     write_dance(tmp_path / "clip.npz", 4)
-    run("fingerprint clip.npz -o words.npz")
+    run("extract clip.npz --words -o words.npz")
     (tmp_path / "there.npz").write_text("mine")
     with pytest.raises(InputError, match="exists already; choose another name, or say --force"):
         run(line)
@@ -289,9 +289,36 @@ def test_nothing_is_replaced_unless_asked(run, tmp_path, line):
     assert (tmp_path / "there.npz").read_bytes().startswith(b"PK")
 
 
-@pytest.mark.parametrize("where", ["", "words.npz --catalogue x.db --dance y", "--dance y", "--catalogue x"])
-def test_decode_needs_one_place_to_take_words_from(where):
-    done = CliRunner().invoke(dancematch, ["decode", *where.split(), "-o", "out.npz"])
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("a.db b.db --dance y -o out.npz", "--dance names a dance of one catalogue, but 2 are given"),
+        ("words.npz --words -o out.npz", "holds words already; leave out --words"),
+        ("clip.npz clip.npz --words -o out.npz", "is one file, but 2 clips are given: name a folder"),
+        ("clip.npz --words --weights here -o out.npz", "extract these first, then put them into words"),
+        ("clip.npz --dancer 2 -o out", "--dancer chooses among those of a file of words"),
+    ],
+)
+def test_contradictions_are_wrong_usage(run, tmp_path, line, complaint):
+    write_dance(tmp_path / "clip.npz", 4)
+    run("extract clip.npz --words -o words.npz")
+    done = CliRunner().invoke(dancematch, ["extract", *line.split()])
 
     assert 2 == done.exit_code
-    assert "either a FINGERPRINT file, or --catalogue and --dance" in done.output
+    assert complaint in done.output
+
+
+def test_the_words_of_several_clips_go_into_a_folder(tmp_path, monkeypatch):
+    """One that gives nothing spoils nothing else; the exit code tells."""
+    monkeypatch.chdir(tmp_path)
+    write_dance(tmp_path / "a.npz", 1)
+    write_dance(tmp_path / "b.npz", 2)
+    (tmp_path / "bad.bvh").write_bytes(b"garbage")
+    done = CliRunner().invoke(dancematch, ["extract", "a.npz", "bad.bvh", "b.npz", "--words", "-o", "words"])
+
+    assert 1 == done.exit_code
+    assert "1 of the clips gave nothing" in done.output
+    assert ["a.npz", "b.npz"] == sorted(path.name for path in (tmp_path / "words").iterdir())
+    np.testing.assert_array_equal(
+        shipped().fingerprint(dance(2)).words, words_file.read(tmp_path / "words" / "b.npz")[0].words
+    )

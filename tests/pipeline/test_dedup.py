@@ -106,7 +106,7 @@ def test_only_pairs_as_alike_as_wanted(db):
 def test_a_collection_that_is_not_there_is_called_so(db):
     """By every verb that looks for dances of it, in the same words."""
     assert (
-        "has the collection 'two'; 'dancematch stats' names all"
+        "has the collection 'two'; 'dancematch list' names all"
         in run_main("dedup", db, "--collection", "two").complaint
     )
     assert "has the label 'two'" in run_main("dedup", db, "--label", "two").complaint

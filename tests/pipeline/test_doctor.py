@@ -12,7 +12,7 @@ from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.cli import logs
 from dancematch.pipeline import checkup
-from dancematch.pipeline.checkup import OK, PROBLEM, WARNING, Finding, look_at_everything
+from dancematch.pipeline.checkup import OK, PROBLEM, WARNING, Finding, check_everything
 from dancematch.pose.blazepose.weights import FILES
 from databases import run_sql
 
@@ -35,7 +35,7 @@ def catalogue(tmp_path) -> Path:
 
 
 def found(what: str, *arguments: str, **options) -> list[Finding]:
-    return [one for one in look_at_everything(*arguments, **options) if one.what == what]
+    return [one for one in check_everything(*arguments, **options) if one.what == what]
 
 
 def test_a_sound_installation_has_no_problem(catalogue, cache):
@@ -46,7 +46,7 @@ def test_a_sound_installation_has_no_problem(catalogue, cache):
     assert 0 == answer.code
     assert {"ok", "warning"} == {state for _, state in states}
     assert ("weights", "warning") in states
-    assert {"versions", "extras", "codecs", "weights", "model", "cache", "catalogue"} == {
+    assert {"versions", "extras", "codecs", "weights", "model", "cache", "catalogue", "numbers"} == {
         n for n, _ in states
     }
     assert not cache.exists()
@@ -95,7 +95,7 @@ def test_little_room_is_a_warning(monkeypatch):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        ("DELETE FROM tracks WHERE dance = 2", "it has no dancer"),
+        ("DELETE FROM tracks WHERE dance = 2", "d1: it has no dancer"),
         ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", "the log_start is 'x', not a number"),
     ],
 )
@@ -146,12 +146,12 @@ def test_logs_are_one_json_object_a_line(tmp_path):
 def test_the_environment_asks_for_json_too(tmp_path):
     """Of errors as well, in any verb, and never with a password."""
     url = "postgresql://me:s3cret@127.0.0.1:1/dances"
-    done = command("stats", url, DANCEMATCH_LOG="json")
+    done = command("list", url, DANCEMATCH_LOG="json")
     (line,) = [json.loads(line) for line in done.stderr.splitlines()]
 
     assert (1, "error") == (done.returncode, line["level"])
     assert "s3cret" not in done.stderr
-    assert command("stats", tmp_path / "none.db").stderr.startswith("dancematch: ")
+    assert command("list", tmp_path / "none.db").stderr.startswith("dancematch: ")
 
 
 @pytest.mark.parametrize(

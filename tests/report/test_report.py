@@ -119,8 +119,15 @@ def test_any_dance_can_be_asked_about(known, folder):
         assert any("The evidence for dance3 is stronger" in sentence for sentence in cautions(found))
 
 
+def reported(tmp_path: Path, *arguments: object) -> dict:
+    """What a report says, as JSON."""
+    target = tmp_path / "reported.json"
+    run_main("search", *arguments, "--report", target, "--force")
+    return json.loads(target.read_text(encoding="utf-8"))
+
+
 def test_no_match_is_said_first(db, folder, tmp_path):
-    answer = run_main("report", db, folder / "stranger.npz", "-o", tmp_path / "report.html")
+    answer = run_main("search", db, folder / "stranger.npz", "--report", tmp_path / "report.html")
 
     assert 3 == answer.code
     assert answer.out.startswith("No match: stranger.npz is not shown to be the dance ")
@@ -198,13 +205,13 @@ def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it
     assert "depends" not in headline(with_ratio(found, -1.0, 100))
 
 
-def test_the_limit_may_be_any_from_0_to_1(db, folder):
+def test_the_limit_may_be_any_from_0_to_1(db, folder, tmp_path):
     """Also one that no evidence meets; the widest makes no match of another dance."""
     for limit in (0, 1e-9, 1):
-        (found,) = run_main("report", db, folder / "stranger.npz", "--max-evalue", limit, "--json").objects
+        found = reported(tmp_path, db, folder / "stranger.npz", "--max-evalue", limit)
 
         assert "no match" == found["verdict"]
-    (found,) = run_main("report", db, folder / "clip.npz", "--max-evalue", 1e-9, "--json").objects
+    found = reported(tmp_path, db, folder / "clip.npz", "--max-evalue", 1e-9)
     assert "possible match" == found["verdict"]
 
 
@@ -429,7 +436,7 @@ def test_what_weakens_a_report_is_said(known, folder, tmp_path):
 
 def test_words_alone_can_be_reported_on(known, folder, tmp_path):
     """On either side; what is drawn then is what the words tell of, and that is said."""
-    run_main("fingerprint", folder / "clip.npz", "-o", tmp_path / "words.npz")
+    run_main("extract", folder / "clip.npz", "--words", "-o", tmp_path / "words.npz")
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         (said,) = known.tracks(["dance3"])
         catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [said.fingerprint])
@@ -451,8 +458,8 @@ def test_evalues_are_written_for_people(value, expected):
 # ---- that it can be checked
 
 
-def test_the_hashes_are_those_of_the_files(db, folder):
-    (found,) = run_main("report", db, folder / "clip.npz", "--json").objects
+def test_the_hashes_are_those_of_the_files(db, folder, tmp_path):
+    found = reported(tmp_path, db, folder / "clip.npz")
 
     assert hashlib.sha256((folder / "clip.npz").read_bytes()).hexdigest() == found["clip"]["sha256"]
     source = folder / "known" / "dance3.npz"
@@ -462,7 +469,9 @@ def test_the_hashes_are_those_of_the_files(db, folder):
 def test_the_command_in_a_report_gives_the_same_numbers(db, folder, tmp_path, monkeypatch):
     """Taken from the page and run as it stands, for the best match and for a limit of one's own."""
     monkeypatch.chdir(tmp_path)
-    answer = run_main("report", db, folder / "clip.npz", "--max-evalue", 0.01, "--json", "-o", "first.html")
+    answer = run_main(
+        "search", db, folder / "clip.npz", "--max-evalue", 0.01, "--json", "--report", "first.html"
+    )
     (first,) = answer.objects
     command = re.search(r'<pre id="command">(.*?)</pre>', Path("first.html").read_text(encoding="utf-8"))
     program, *arguments = shlex.split(command[1])
@@ -479,16 +488,19 @@ def test_the_command_in_a_report_gives_the_same_numbers(db, folder, tmp_path, mo
 def test_a_command_survives_any_name():
     words = shlex.split(command_for("my dances.db", "-o.mp4", "it's $HOME"))
 
-    assert ["--", "my dances.db", "-o.mp4", "it's $HOME"] == words[-4:]
-    assert ["dancematch", "report", "-o", "again.html"] == words[:-4]
+    assert ["--", "my dances.db", "-o.mp4"] == words[-3:]
+    assert ["dancematch", "search", "--report", "again.html", "--dance=it's $HOME"] == words[:-3]
 
 
 def test_json_tells_all_but_the_pictures(db, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    answer = run_main("report", db, folder / "clip.npz", "dance3", "--json")
+    answer = run_main(
+        "search", db, folder / "clip.npz", "--report", "all.json", "--dance", "dance3", "--json"
+    )
     (found,) = answer.objects
 
-    assert (0, []) == (answer.code, list(tmp_path.iterdir()))
+    assert (0, ["all.json"]) == (answer.code, [path.name for path in tmp_path.iterdir()])
+    assert found == json.loads(Path("all.json").read_text(encoding="utf-8"))
     assert "pictures" not in found
     assert {"headline", "cautions", "likelihood", "synchrony", "commonness", "limbs"} <= found.keys()
     assert "match" == found["verdict"] == found["match"]["verdict"]
@@ -618,35 +630,45 @@ def test_a_still_is_the_part_of_the_frame_that_was_asked_for(film):
 def test_a_report_replaces_nothing_unasked(db, folder, tmp_path):
     target = tmp_path / "report.html"
     target.write_text("mine", encoding="utf-8")
-    refused = run_main("report", db, folder / "clip.npz", "-o", target)
+    refused = run_main("search", db, folder / "clip.npz", "--report", target)
 
     assert (1, "mine") == (refused.code, target.read_text(encoding="utf-8"))
     assert "exists already" in refused.complaint
-    assert 0 == run_main("report", db, folder / "clip.npz", "-o", target, "--force").code
+    assert 0 == run_main("search", db, folder / "clip.npz", "--report", target, "--force").code
     assert "Evidence report" in target.read_text(encoding="utf-8")
 
 
-def test_without_a_name_the_page_is_report_html(db, folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--report", "a.html", "--label", "x"), "leave out --label"),
+        (("--report", "a.html", "--cluster", "auto"), "leave out --cluster"),
+        (("--dance", "dance3"), "give --report too"),
+    ],
+)
+def test_options_that_a_report_does_not_heed_are_wrong_usage(db, folder, options, complaint):
+    answer = run_main("search", db, folder / "clip.npz", *options)
 
-    assert 0 == run_main("report", db, folder / "clip.npz").code
-    assert ["report.html"] == [path.name for path in tmp_path.iterdir()]
+    assert (2, "") == (answer.code, answer.out)
+    assert complaint in answer.err
 
 
 def test_what_cannot_be_done_is_one_sentence(db, folder, tmp_path):
+    page = tmp_path / "page.html"
     for arguments, complaint in [
-        ((db, folder / "clip.npz", "-o", tmp_path / "report.pdf"), "a report is a page, .html or .htm"),
-        ((db, folder / "clip.npz", "-o", tmp_path / "no" / "report.html"), "there is no folder"),
-        ((db, folder / "clip.npz", "waltz", "--json"), "no dance named 'waltz'"),
-        ((db, folder / "gone.npz", "--json"), "gone.npz"),
-        ((tmp_path / "gone.db", folder / "clip.npz", "--json"), "gone.db"),
+        ((db, folder / "clip.npz", tmp_path / "report.pdf"), "a report ends in .html, .htm, .json"),
+        ((db, folder / "clip.npz", tmp_path / "no" / "report.html"), "there is no folder"),
+        ((db, folder / "clip.npz", page, "--dance", "waltz"), "no dance named 'waltz'"),
+        ((db, folder / "gone.npz", page, "--json"), "gone.npz"),
+        ((tmp_path / "gone.db", folder / "clip.npz", page), "gone.db"),
     ]:
-        answer = run_main("report", *arguments)
+        catalogue, clip, target, *options = arguments
+        answer = run_main("search", catalogue, clip, "--report", target, *options)
 
         assert (1, "") == (answer.code, answer.out)
         assert complaint in answer.complaint
     for limit in ("nan", 6):
-        answer = run_main("report", db, folder / "clip.npz", "--max-evalue", limit)
+        answer = run_main("search", db, folder / "clip.npz", "--report", page, "--max-evalue", limit)
 
         assert 2 == answer.code
         assert "must be a number from 0 to 1" in answer.err
@@ -655,7 +677,7 @@ def test_what_cannot_be_done_is_one_sentence(db, folder, tmp_path):
 def test_an_empty_catalogue_is_one_sentence(folder, tmp_path):
     run_main("add", tmp_path / "empty.db", folder / "clip.npz", "--jobs", 1)
     run_main("remove", tmp_path / "empty.db", "clip")
-    answer = run_main("report", tmp_path / "empty.db", folder / "clip.npz", "--json")
+    answer = run_main("search", tmp_path / "empty.db", folder / "clip.npz", "--report", tmp_path / "x.html")
 
     assert (1, "") == (answer.code, answer.out)
     assert "holds nothing that a clip could be compared with" in answer.complaint

@@ -84,7 +84,16 @@ def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
     """What 'fit-weights' writes, 'search --weights' takes; nothing is overwritten unasked."""
     catalogue, weights = tmp_path / "dances.db", tmp_path / "weights.json"
     labelled(catalogue, labels=3, takes=2)
-    asked = ["fit-weights", str(catalogue), "-o", str(weights), "--metrics", "histogram,order,late", "--json"]
+    asked = [
+        "eval",
+        "weights",
+        str(catalogue),
+        "-o",
+        str(weights),
+        "--metrics",
+        "histogram,order,late",
+        "--json",
+    ]
 
     done = CliRunner().invoke(dancematch, asked)
 
@@ -103,7 +112,7 @@ def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
     """The same questions; where the default weights answer all of them, nothing is gained, and said so."""
     catalogue = tmp_path / "dances.db"
     labelled(catalogue, labels=3, takes=2)
-    asked = ["fit-weights", str(catalogue), "--metrics", "late", "-o", str(tmp_path / "weights.json")]
+    asked = ["eval", "weights", str(catalogue), "--metrics", "late", "-o", str(tmp_path / "weights.json")]
     done = CliRunner().invoke(dancematch, asked)
     with open_catalogue(catalogue) as known:
         learnt = learn_weights(known, ["late"])
@@ -116,7 +125,7 @@ def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
 
 def test_no_metric_is_nothing_to_learn(tmp_path):
     labelled(tmp_path / "dances.db", labels=1, takes=1)
-    asked = ["fit-weights", str(tmp_path / "dances.db"), "-o", str(tmp_path / "w.json"), "--metrics", ""]
+    asked = ["eval", "weights", str(tmp_path / "dances.db"), "-o", str(tmp_path / "w.json"), "--metrics", ""]
 
     with pytest.raises(InputError, match=r"weights can be learnt of histogram, .*; got none"):
         CliRunner().invoke(dancematch, asked, catch_exceptions=False)

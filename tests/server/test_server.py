@@ -257,7 +257,7 @@ def test_the_evidence_is_a_page_to_hand_on(client, folder):
     assert (200, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
     for told in ("my clip é.npz", "dance-4", "mirrored", hashlib.sha256(content).hexdigest()):
         assert told in page
-    assert "dancematch report dances.db" in page
+    assert "dancematch search dances.db" in page
     assert "--max-evalue 0.02" in page
     assert str(folder) not in page
     assert [] == re.findall(r"(?:src|href)=[\"'](?!data:|#)|<script|@import", page)
@@ -401,7 +401,7 @@ def test_errors_have_one_shape(client, method, place, expected):
         (
             "POST",
             "/search?label=nosuch",
-            "no dance in the catalogue has the label 'nosuch'; 'dancematch stats'",
+            "no dance in the catalogue has the label 'nosuch'; 'dancematch list'",
         ),
         ("GET", "/dances/dance-1/motion?dancer=99", "'dance-1' has no dancer 99; there is 1"),
     ],

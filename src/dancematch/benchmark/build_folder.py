@@ -130,13 +130,13 @@ def _claim(folder: Path, secret: str) -> str:
     try:
         if mark.exists():
             found = json.loads(mark.read_text(encoding="utf-8"))
-            if found["bench-build"] != VERSION:
+            if found["benchmark"] != VERSION:
                 raise InputError(f"{folder} was begun by another version; choose another folder")
             return str(found["secret"])
         if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
             raise InputError(f"{folder} is not empty and not a benchmark's; choose another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(mark, json.dumps({"bench-build": VERSION, "secret": secret}).encode())
+        write_bytes(mark, json.dumps({"benchmark": VERSION, "secret": secret}).encode())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{folder} cannot be used for a benchmark: {error}") from None
     return secret

@@ -90,20 +90,20 @@ class Release:
 
 
 def release_folder(folder: str | Path) -> Path:
-    """The release itself, whether it or the folder that `bench-build` wrote was named."""
+    """The release itself, whether it or the folder that `benchmark` wrote was named."""
     folder = Path(folder)
     inside = folder / "release"
     return inside if (inside / ABOUT).is_file() and not (folder / ABOUT).is_file() else folder
 
 
 def read_release(folder: str | Path, *, verify: bool = True) -> Release:
-    """Read a release, also by the folder that `bench-build` wrote; `verify` checks every file's SHA-256."""
+    """Read a release, also by the folder that `benchmark` wrote; `verify` checks every file's SHA-256."""
     folder = release_folder(folder)
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        raise InputError(f"{folder} holds no release; 'dancematch bench-build' writes one") from None
+        raise InputError(f"{folder} holds no release; 'dancematch benchmark' writes one") from None
     except (OSError, ValueError) as error:
         raise FormatError(f"the release in {folder} cannot be read: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:

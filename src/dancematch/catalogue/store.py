@@ -66,7 +66,7 @@ class Store(Database):
         for what, name in (("label", label), ("collection", collection)):
             if name is not None and not self.has_any(**{what: name}):
                 raise InputError(
-                    f"no dance in {self.where} has the {what} {name!r}; 'dancematch stats' names all"
+                    f"no dance in {self.where} has the {what} {name!r}; 'dancematch list' names all"
                 )
 
     def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:

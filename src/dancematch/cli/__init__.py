@@ -1,7 +1,6 @@
-"""The command line: each verb a thin shell over a public function, in a file of its own.
+"""The command line: each verb is a thin shell over a public function, in a file of its own.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 found or done, 1 our error
-in one line, 2 wrong usage, 3 no match, 141 nobody reads what is printed, as after `| head`.
+Results go to stdout, everything else to stderr; `exit_codes.py` names the exit codes.
 """
 
 import errno
@@ -10,65 +9,57 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
 import click
 
 from dancematch.cli import logs
+from dancematch.cli.exit_codes import ExitCode
 from dancematch.errors import DanceMatchError
-
-READER_LEFT = 128 + 13  # what a shell says of a program that SIGPIPE ended
 
 
 class Verb(NamedTuple):
-    """Where a verb lives, and its line in the list: read without importing the verb itself."""
+    """The room of a verb's file, and its line in the list: read without importing the verb itself."""
 
-    module: str
+    room: str
     summary: str
 
 
+ROOMS = {"use": "Use", "manage": "Manage a catalogue", "research": "Research"}
 VERBS = {
-    "demo": Verb("use.demo", "Render dances, recognise them from video, and write a report."),
-    "add": Verb("manage.add", "Learn dances from videos or motion files."),
-    "search": Verb("use.search", "Say which known dance a clip is."),
-    "compare": Verb("use.compare", "Say where two performances differ."),
-    "report": Verb("use.report", "Write down the evidence for a match."),
-    "dedup": Verb("manage.dedup", "Find dances that a catalogue knows twice."),
-    "serve": Verb("manage.serve", "Serve a catalogue as a page and a REST service."),
-    "list": Verb("manage.dances", "List the dances a catalogue knows."),
-    "remove": Verb("manage.dances", "Forget dances."),
-    "exclude": Verb("manage.exclude", "Never match a stretch of a dance."),
-    "stats": Verb("manage.stats", "Say what a catalogue holds, in numbers."),
-    "audit": Verb("research.audit", "Say how well changed dances of a catalogue are found."),
-    "verify": Verb("manage.verify", "Check that a catalogue is whole."),
-    "export": Verb("manage.transfer", "Write a catalogue as a folder of plain files."),
-    "import": Verb("manage.transfer", "Add the dances of an exported folder."),
-    "copy": Verb("manage.copy", "Copy all dances of one catalogue into another."),
-    "doctor": Verb("manage.doctor", "Check this installation, and say what to do."),
-    "extract": Verb("use.extract", "Turn videos into skeletons."),
-    "info": Verb("use.info", "Explain a video or motion file."),
-    "fingerprint": Verb("use.fingerprint", "Put a clip into motion words."),
-    "decode": Verb("use.decode", "Turn motion words back into motion."),
-    "words": Verb("research.words", "Show what words a model has."),
-    "retokenise": Verb("manage.retokenise", "Put a catalogue into another model's words."),
-    "fit-weights": Verb("research.fit_weights", "Learn from labels how much each metric counts."),
-    "train": Verb("research.train", "Fit a tokeniser on motions of your own."),
-    "eval": Verb("research.evaluate", "Measure how well dances are found."),
-    "bench-build": Verb("research.benchmark", "Make a benchmark of labelled clips."),
+    "search": Verb("use", "Say which known dance a clip is, and write the evidence down."),
+    "compare": Verb("use", "Say where two performances differ."),
+    "extract": Verb("use", "Turn videos into skeletons or words, and words into motion."),
+    "info": Verb("use", "Explain a video or motion file."),
+    "demo": Verb("use", "Render dances, recognise them from video, and write a report."),
+    "add": Verb("manage", "Learn dances from videos or motion files."),
+    "list": Verb("manage", "List the dances a catalogue knows."),
+    "remove": Verb("manage", "Forget dances."),
+    "exclude": Verb("manage", "Never match a segment of a dance."),
+    "copy": Verb("manage", "Copy a catalogue, also to or from a folder of plain files."),
+    "dedup": Verb("manage", "Find dances that a catalogue knows twice."),
+    "doctor": Verb("manage", "Check this installation or a catalogue, and say what to do."),
+    "retokenise": Verb("manage", "Put a catalogue into another model's words."),
+    "serve": Verb("manage", "Serve a catalogue as a page and a REST service."),
+    "eval": Verb("research", "Measure how well dances are found, also in your catalogue."),
+    "train": Verb("research", "Fit a tokeniser on motions of your own."),
+    "benchmark": Verb("research", "Make a benchmark of labelled clips."),
+    "words": Verb("research", "Show what words a model has."),
 }
 
 
 @contextmanager
-def _reader_may_leave() -> Iterator[None]:
-    """End quietly when nobody reads what is printed any more."""
+def _end_with_reader() -> Iterator[None]:
+    """End quietly when the pipe that the output goes to is closed, as after `| head`."""
     try:
         yield
     except BrokenPipeError:
-        # What is left to be flushed at the end goes nowhere, without a complaint.
+        # Otherwise the interpreter would complain when it flushes the rest.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
             os.dup2(nowhere, stream.fileno())
-        sys.exit(READER_LEFT)
+        sys.exit(ExitCode.READER_LEFT)
 
 
 class LazyGroup(click.Group):
@@ -76,30 +67,43 @@ class LazyGroup(click.Group):
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """As click does; the help is printed here."""
-        with _reader_may_leave():
+        with _end_with_reader():
             return super().make_context(*arguments, **options)
 
     def invoke(self, context: click.Context) -> Any:
         """As click does; the verbs run here."""
-        with _reader_may_leave():
+        with _end_with_reader():
             return super().invoke(context)
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        """Every verb, in the order of a newcomer's needs."""
+        """All verbs, in the order of the table."""
         return list(VERBS)
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
         """Import the verb's module and take the command from it."""
         if name not in VERBS:
             return None
-        module = importlib.import_module(f"dancematch.cli.{VERBS[name].module}")
-        command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
+        module = importlib.import_module(f"dancematch.cli.{VERBS[name].room}.{name}")
+        command: click.Command = getattr(module, f"{name}_command")
         return command
 
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; an unknown verb is answered with the nearest one."""
+        name = arguments[0]
+        near = get_close_matches(name, VERBS, n=1)
+        if name not in VERBS and near and not name.startswith("-"):
+            context.fail(f"No such command '{name}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(context, arguments)
+
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs from the table above."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+        """List the verbs by room."""
+        for room, title in ROOMS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, verb.summary) for name, verb in VERBS.items() if verb.room == room]
+                )
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -133,4 +137,4 @@ def _fail(reason: str) -> NoReturn:
         logs.log.error("%s", reason)
     else:
         click.echo(f"dancematch: {logs.without_passwords(reason)}", err=True)
-    sys.exit(1)
+    sys.exit(ExitCode.FAILED)

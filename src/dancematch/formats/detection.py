@@ -48,7 +48,7 @@ def _read_content(path: Path) -> tuple[Any, str]:
             archive = Archive(path)
             if is_words(archive):
                 raise FormatError(
-                    f"{path} holds motion words, not motion; 'dancematch decode' makes motion of them"
+                    f"{path} holds motion words, not motion; 'dancematch extract' makes motion of them"
                 )
             return archive, f"an .npz archive of {', '.join(sorted(archive.names)[:5])}"
         case suffix:

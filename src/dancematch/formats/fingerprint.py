@@ -61,7 +61,7 @@ def read(path: str | Path) -> list[Fingerprint]:
     path = Path(path)
     archive = Archive(path)
     if not is_words(archive):
-        raise FormatError(f"{path} holds no motion words; 'dancematch fingerprint' writes them")
+        raise FormatError(f"{path} holds no motion words; 'dancematch extract --words' writes them")
     try:
         header = json.loads(str(archive.array(_HEADER)[()]))
         ours, version, dancers = header["format"] == FORMAT, int(header["version"]), header["dancers"]

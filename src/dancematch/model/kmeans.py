@@ -72,7 +72,7 @@ def require_words_of(model_id: str, fingerprint: Fingerprint) -> None:
     if fingerprint.model_id != model_id:
         raise ModelMismatchError(
             f"these are words of the model {called(fingerprint.model_id)}, not of {called(model_id)}; name "
-            f"that model (--model), or make them anew: 'dancematch fingerprint' for a clip, 'dancematch "
+            f"that model (--model), or make them anew: 'dancematch extract --words' for a clip, 'dancematch "
             f"retokenise' for a catalogue"
         )
 

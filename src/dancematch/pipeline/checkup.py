@@ -1,6 +1,6 @@
 """Whether everything is here that the work needs, and what to do where it is not.
 
-Nothing is fetched, made or changed: whoever asks only wants to know.
+Nothing is fetched, made or changed.
 """
 
 import platform
@@ -28,24 +28,25 @@ _EXTRAS = {  # the libraries of each, and what they are for
     "cluster": (("ray",), "--cluster, work on many machines"),
     "plot": (("matplotlib",), "pictures and reports"),
     "train": (("torch", "onnx", "matplotlib"), "dancematch train"),
-    "benchmark": (("rapidfuzz",), "dancematch bench-build"),
+    "benchmark": (("rapidfuzz",), "dancematch benchmark"),
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     what: str
     state: str  # ok, warning or problem
     says: str
     advice: str = ""  # what to do, if anything
+    dance_id: str | None = None  # of a problem with one dance of the catalogue
 
 
-def look_at_everything(
-    catalogue: str | None = None, *, needed: frozenset[str] = frozenset()
+def check_everything(
+    catalogue: str | None = None, *, needed: frozenset[str] = frozenset(), quick: bool = False
 ) -> Iterator[Finding]:
-    """All that can be found out here, the catalogue last; `needed` are the extras that must be there."""
+    """All findings, the catalogue's last; `needed` are the extras that must be there."""
     yield from _versions()
     yield from _extras(needed)
     yield from _codecs()
@@ -53,7 +54,7 @@ def look_at_everything(
     yield from _models()
     yield _room("cache", _cache_folder())
     if catalogue is not None:
-        yield from look_at_catalogue(catalogue)
+        yield from check_catalogue(catalogue, quick=quick)
 
 
 def _versions() -> Iterator[Finding]:
@@ -139,12 +140,13 @@ def _room(what: str, folder: Path, needed: int = LITTLE_ROOM) -> Finding:
     return Finding(what, OK, says)
 
 
-def look_at_catalogue(catalogue: str) -> Iterator[Finding]:
-    """Whether a catalogue opens and is whole as far as a quick look tells, and has room to grow."""
+def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]:
+    """Whether a catalogue opens, is whole and has room to grow; `quick` reads no words and skeletons."""
     from dancematch.catalogue.stats import stats_of
     from dancematch.catalogue.store import Store
-    from dancematch.catalogue.verify import problems_at_a_glance
+    from dancematch.catalogue.verify import problems_at_a_glance, problems_of
 
+    find_problems = problems_at_a_glance if quick else problems_of
     try:
         store = Store(catalogue, None, create=False)
     except DanceMatchError as error:
@@ -152,10 +154,9 @@ def look_at_catalogue(catalogue: str) -> Iterator[Finding]:
         return
     try:
         found = stats_of(store)
-        says = f"{store.where}: {found.dances:,} dances, version {found.version}, words of {found.model_id}"
-        yield Finding("catalogue", OK, says)
-        for wrong in problems_at_a_glance(store):
-            yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back; verify says more")
+        yield Finding("catalogue", OK, f"{store.where}: {found.dances:,} dances, version {found.version}")
+        for wrong in find_problems(store):
+            yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance_id)
         if "://" not in store.where:
             folder = Path(store.where).absolute().parent
             yield _room("catalogue", folder, max(LITTLE_ROOM, found.bytes_on_disk or 0))

@@ -157,10 +157,10 @@ def read_query_file(
 
 def command_for(catalogue: str, clip: str, dance_id: str, *options: str) -> str:
     """The command that writes the same report, as a shell takes it."""
-    names, options = [catalogue, clip, dance_id], ("-o", "again.html", *options)
+    names, options = [catalogue, clip], ("--report", "again.html", f"--dance={dance_id}", *options)
     if any(name.startswith("-") for name in names):
-        return shlex.join(["dancematch", "report", *options, "--", *names])
-    return shlex.join(["dancematch", "report", *names, *options])
+        return shlex.join(["dancematch", "search", *options, "--", *names])
+    return shlex.join(["dancematch", "search", *names, *options])
 
 
 def limit_option(max_evalue: float) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def _excluded(connection: sa.Connection, batch: Sequence[_Row]) -> list[dict[str
 def _copy_batch(
     target: Store, batch: Sequence[_Row], excluded: Sequence[dict[str, Any]], total: int
 ) -> Copied:
-    failed = {row.name: "is damaged; dancematch verify says more" for row in batch if not _is_sound(row)}
+    failed = {row.name: "is damaged; 'dancematch doctor' says more" for row in batch if not _is_sound(row)}
     sound = [row for row in batch if row.name not in failed]
     known = _present(target, dances.c.content_hash, [row.content for row in sound])
     new = [row for row in sound if row.content not in known]

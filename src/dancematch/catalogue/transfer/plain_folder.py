@@ -143,7 +143,7 @@ def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
             _require_unchanged(row, row)
         except (ValueError, TypeError, InputError):
             raise CatalogueError(
-                f"{store.where}: {dance_id!r} is damaged; dancematch verify says more"
+                f"{store.where}: {dance_id!r} is damaged; 'dancematch doctor' says more"
             ) from None
         shapes = {
             "bones": (-1, BONE_NUMBERS),
@@ -244,7 +244,7 @@ def import_catalogue(where: str | Path, folder: Path) -> Iterator[Imported]:
     """
     exported = _finished(folder)
     if exported is None:
-        raise InputError(f"{folder} holds no finished export; 'dancematch export' makes one")
+        raise InputError(f"{folder} holds no finished export; 'dancematch copy' makes one")
     header, lines = exported
     store = Store(where, str(header["model_id"]), lazily=bool(lines))
     try:

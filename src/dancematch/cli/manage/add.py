@@ -1,14 +1,16 @@
 """dancematch add: learn dances."""
 
-import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.logs import log_option
-from dancematch.cli.output import complain, emit_json, ignored_line, json_option, say, share_bar
+from dancematch.cli.options import jobs_option, json_option, model_option, option, option_group
+from dancematch.cli.output import complain, emit_json, ignored_line, say, share_bar
 from dancematch.pipeline.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
@@ -17,42 +19,51 @@ if TYPE_CHECKING:
     from dancematch.pipeline.ingest import Added
 
 
+@dataclass(frozen=True)
+class DanceOptions:
+    """What is kept with the dances."""
+
+    dance_id: str | None = option(
+        "--id", help="The dance's name, for a single file (default: the file's name)."
+    )
+    label: str | None = option("--label", help="Words to keep with the dances, such as the song.")
+    collection: str | None = option("--collection", help="The collection that the dances belong to.")
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """How clips are analysed on a cluster, if they are."""
+
+    address: str | None = option(
+        "--cluster", metavar="auto|ADDRESS",
+        help="Analyse the clips on all nodes of a Ray cluster: the one on this machine, or at an address.",
+    )  # fmt: skip
+    clip_seconds: float = option(
+        "--clip-seconds", type=click.FloatRange(1), default=WorkLimits.seconds, show_default=True,
+        help="With --cluster: seconds that a clip may take on a node.",
+    )  # fmt: skip
+    clip_memory: int = option(
+        "--clip-memory", type=click.IntRange(256), default=WorkLimits.memory_bytes // MEGABYTE,
+        show_default=True, help="With --cluster: megabytes that a clip may take on a node.",
+    )  # fmt: skip
+    retry: bool = option("--retry", is_flag=True, help="With --cluster: analyse quarantined clips again.")
+
+
 @click.command("add")
 @click.argument("catalogue")
 @click.argument("places", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--id", "dance_id", help="The dance's name, for a single file; else the file's own name.")
-@click.option("--label", help="Words to keep with the dances, such as the song.")
-@click.option("--collection", help="The collection that the dances belong to.")
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
-)
-@click.option(
-    "--cluster", metavar="auto|ADDRESS",
-    help="Analyser at the clips on all nodes of a Ray cluster: the one on this machine, or at an address.",
-)  # fmt: skip
-@click.option(
-    "--clip-seconds", type=click.FloatRange(1), default=WorkLimits.seconds, show_default=True,
-    help="With --cluster: seconds that a clip may take on a node.",
-)  # fmt: skip
-@click.option(
-    "--clip-memory", type=click.IntRange(256), default=WorkLimits.memory_bytes // MEGABYTE,
-    show_default=True, help="With --cluster: megabytes that a clip may take on a node.",
-)  # fmt: skip
-@click.option("--retry", is_flag=True, help="With --cluster: look at quarantined clips again.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@option_group("dance", DanceOptions)
+@jobs_option
+@option_group("cluster", ClusterOptions)
+@model_option
 @log_option
 @json_option
 def add_command(
     catalogue: str,
     places: tuple[Path, ...],
-    dance_id: str | None,
-    label: str | None,
-    collection: str | None,
+    dance: DanceOptions,
     jobs: int,
-    cluster: str | None,
-    clip_seconds: float,
-    clip_memory: int,
-    retry: bool,
+    cluster: ClusterOptions,
     model: str | None,
     as_json: bool,
 ) -> None:
@@ -60,7 +71,7 @@ def add_command(
 
     CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
     already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a clip that
-    ends the processes that look at it is put in quarantine: listed beside CATALOGUE, and skipped from
+    ends the processes that analyse it is put in quarantine: listed beside CATALOGUE, and skipped from
     then on, until it is given more seconds or megabytes than it had.
 
     \b
@@ -72,50 +83,49 @@ def add_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.files import find_clips
 
-    if dance_id is not None and cluster is not None:
-        raise click.UsageError("--id names one dance; --cluster is for many")
-    if retry and cluster is None:
-        raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
-    if dance_id is not None and len(places) > 1:
-        raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
+    _refuse_contradictions(places, dance, cluster)
     clips = find_clips(places)
-    if dance_id is not None and len(clips) > 1:
+    if dance.dance_id is not None and len(clips) > 1:
         raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
+    kept = {"label": dance.label, "collection": dance.collection}
+    counts = {"added": 0, "skipped": 0, "failed": 0}
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
-        if dance_id is not None:
-            results = iter(
-                [known.add(clips[0], dance_id=dance_id, label=label, collection=collection, on_progress=tell)]
-            )
+        if dance.dance_id is not None:
+            results = iter([known.add(clips[0], dance_id=dance.dance_id, on_progress=tell, **kept)])
         else:
-            limits = WorkLimits(clip_seconds, clip_memory * MEGABYTE)
-            analyser = _analyse_on_cluster(known, cluster, model, limits, retry) if cluster else None
-            results = known.add_many(
-                clips, label=label, collection=collection, jobs=jobs, analyser=analyser, on_progress=tell
-            )
-        counts = {"added": 0, "skipped": 0, "failed": 0}
+            analyser = _analyse_on_cluster(known, cluster, model) if cluster.address else None
+            results = known.add_many(clips, jobs=jobs, analyser=analyser, on_progress=tell, **kept)
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
-            _tell_of(added, state, as_json)
-    if counts["skipped"] and (label or collection):
+            _show_added(added, state, as_json)
+    if counts["skipped"] and (dance.label or dance.collection):
         say("what was known already keeps the label and collection that it has")
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
-def _analyse_on_cluster(
-    known: "Catalogue", address: str, model: str | None, limits: WorkLimits, retry: bool
-) -> "Analyser":
+def _refuse_contradictions(places: tuple[Path, ...], dance: DanceOptions, cluster: ClusterOptions) -> None:
+    if dance.dance_id is not None and cluster.address is not None:
+        raise click.UsageError("--id names one dance; --cluster is for many")
+    if cluster.retry and cluster.address is None:
+        raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
+    if dance.dance_id is not None and len(places) > 1:
+        raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
+
+
+def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str | None) -> "Analyser":
     from dancematch.cluster.ingest import ClusterAnalyser
     from dancematch.pipeline.quarantine import Quarantine, quarantine_path
     from dancematch.pipeline.worker_process import WorkerSetup
 
+    limits = WorkLimits(cluster.clip_seconds, cluster.clip_memory * MEGABYTE)
     setup = WorkerSetup(limits, model, known.tokeniser.model_id)
-    return ClusterAnalyser(setup, Quarantine(quarantine_path(known)), address, retry)
+    return ClusterAnalyser(setup, Quarantine(quarantine_path(known)), str(cluster.address), cluster.retry)
 
 
-def _tell_of(added: "Added", state: str, as_json: bool) -> None:
+def _show_added(added: "Added", state: str, as_json: bool) -> None:
     from dancematch.pipeline.analysis import describe_ignored
 
     facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.manage.dances import collection_option, label_option
-from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
+from dancematch.cli.exit_codes import ExitCode
+from dancematch.cli.options import FilterOptions, json_option, model_option, option_group
+from dancematch.cli.output import emit_json, emit_table, say, share_bar
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
     from dancematch.pipeline.dedup import Group
-
-NO_MATCH = 3
 
 
 @click.command("dedup")
@@ -26,24 +25,21 @@ NO_MATCH = 3
     "--min-score", type=click.FloatRange(0, 1), default=0.0, show_default=True,
     help="Only pairs that score as much as this.",
 )  # fmt: skip
-@label_option
-@collection_option
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@option_group("only", FilterOptions)
+@model_option
 @json_option
 def dedup_command(
     catalogue: str,
     max_evalue: float,
     min_score: float,
-    label: str | None,
-    collection: str | None,
+    only: FilterOptions,
     model: str | None,
     as_json: bool,
 ) -> None:
     """Find the dances of CATALOGUE that are one and the same, wholly or in part.
 
-    Each dance is searched for among the others by the words that are kept of it: one search per
-    dance, seconds for a hundred, minutes for thousands. Nothing is removed: 'dancematch
-    remove' does that. Exits with 3 if no dance is there twice.
+    Each dance is searched for among the others: one search per dance, seconds for a hundred, minutes for
+    thousands. Nothing is removed: 'dancematch remove' does that. Exits with 3 if no dance is there twice.
 
     \b
     Example:
@@ -55,14 +51,14 @@ def dedup_command(
 
     began = time.monotonic()
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
-        known.require_any(label, collection)
-        asked = len(known.dances(label=label, collection=collection))
+        known.require_any(only.label, only.collection)
+        count = len(known.dances(label=only.label, collection=only.collection))
         groups = find_duplicates(
             known,
             max_evalue=max_evalue,
             min_score=min_score,
-            label=label,
-            collection=collection,
+            label=only.label,
+            collection=only.collection,
             on_progress=tell,
         )
     if as_json:
@@ -71,9 +67,9 @@ def dedup_command(
     else:
         _print(groups)
     seconds = time.monotonic() - began
-    say(f"{asked} dance(s) compared in {seconds:.1f} s; {len(groups)} group(s) of the same dance")
+    say(f"{count} dance(s) compared in {seconds:.1f} s; {len(groups)} group(s) of the same dance")
     if not groups:
-        sys.exit(NO_MATCH)
+        sys.exit(ExitCode.NO_MATCH)
 
 
 def _print(groups: "list[Group]") -> None:

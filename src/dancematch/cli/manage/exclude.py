@@ -1,8 +1,9 @@
-"""dancematch exclude: stretches that are never to match."""
+"""dancematch exclude: segments of a dance that never match."""
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, say
+from dancematch.cli.options import json_option
+from dancematch.cli.output import emit_json, emit_table, say
 from dancematch.types import Span
 
 
@@ -11,7 +12,7 @@ from dancematch.types import Span
 @click.argument("dance")
 @click.argument("start", type=float, required=False)
 @click.argument("end", type=float, required=False)
-@click.option("--reason", help="Words to keep with the stretch.")
+@click.option("--reason", help="Words to keep with the segment.")
 @click.option("--clear", is_flag=True, help="Let all of the dance match again.")
 @json_option
 def exclude_command(
@@ -25,7 +26,7 @@ def exclude_command(
 ) -> None:
     """Never match DANCE of CATALOGUE from START to END (seconds), such as the applause at its end.
 
-    A stretch ends where the dance does; stretches that overlap become one. Without START and END:
+    A segment ends where the dance does; segments that overlap become one. Without START and END:
     show what is excluded.
 
     \b
@@ -47,13 +48,13 @@ def exclude_command(
             if made.start < start or end < made.end:
                 say(f"{dance}: one with what was excluded before, {made.start:.2f} to {made.end:.2f} s")
         if clear:
-            say(f"{dance}: {store.clear_exclusions(dance)} stretch(es) may match again")
+            say(f"{dance}: {store.clear_exclusions(dance)} segment(s) may match again")
         found = store.exclusions(dance)
     finally:
         store.close()
     if as_json:
-        for stretch in found:
-            emit_json(stretch)
+        for segment in found:
+            emit_json(segment)
     elif not clear:
         rows = [[f"{e.start:.2f} s", f"{e.end:.2f} s", e.reason or ""] for e in found]
         emit_table(["from", "to", "reason"], rows)

@@ -4,7 +4,8 @@ import dataclasses
 
 import click
 
-from dancematch.cli.output import emit_json, json_option, say, share_bar
+from dancematch.cli.options import json_option
+from dancematch.cli.output import emit_json, say, share_bar
 
 
 @click.command("retokenise")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from dancematch.cli.logs import log_option
+from dancematch.cli.options import model_option
 from dancematch.cli.output import say
 from dancematch.errors import MissingExtraError
 from dancematch.server.access.tokens import Tokens, is_open_to_others, read_tokens
@@ -57,7 +58,7 @@ from dancematch.server.options import MEGABYTE, Options, WorkLimits
     help="Search in parts on a Ray cluster: the one on this machine, or at an address.",
 )  # fmt: skip
 @click.option("--shards", type=click.IntRange(1), default=Options.shards, help="With --cluster: parts.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@model_option
 @log_option
 def serve_command(
     catalogue: str,

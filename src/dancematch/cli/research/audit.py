@@ -1,4 +1,4 @@
-"""dancematch audit: how far a catalogue can be trusted."""
+"""dancematch eval audit: how far a catalogue can be trusted."""
 
 import math
 from dataclasses import asdict
@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import (
-    emit_json,
-    emit_table,
-    json_option,
-    max_evalue_option,
-    require_free,
-    say,
-    share_bar,
-)
+from dancematch.cli.options import force_option, json_option, max_evalue_option, model_option
+from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 from dancematch.evaluation.audit.run import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
 
 if TYPE_CHECKING:
@@ -47,8 +40,8 @@ _ALIKE = 3  # pairs of dances that are named
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a .png, .svg or .pdf file."
 )
-@click.option("--force", is_flag=True, help="Let --plot replace a file that is there.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@force_option("Let --plot replace a file that is there.")
+@model_option
 @json_option
 def audit_command(
     catalogue: str, changes: str, max_dances: int, seconds: float, false_accepts: float, max_evalue: float,
@@ -65,9 +58,9 @@ def audit_command(
 
     \b
     Example:
-      dancematch audit dances.db
-      dancematch audit dances.db --changes excerpt,phone --seconds 3 --plot audit.png
-      dancematch audit dances.db --false-accepts 0.05 --json | tail -n 1
+      dancematch eval audit dances.db
+      dancematch eval audit dances.db --changes excerpt,phone --seconds 3 --plot audit.png
+      dancematch eval audit dances.db --false-accepts 0.05 --json | tail -n 1
     """
     from dancematch.evaluation.audit.picture import draw_audit
     from dancematch.evaluation.audit.run import audit

@@ -1,7 +1,6 @@
-"""dancematch bench-build: clips into a benchmark that can be published."""
+"""dancematch benchmark: clips into a benchmark that can be published."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -10,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, json_option, say, share_bar
+from dancematch.cli.options import force_option, jobs_option, json_option, model_option
+from dancematch.cli.output import emit_json, say, share_bar
 
 if TYPE_CHECKING:
     from dancematch.benchmark.build import BuildResult
 
 
-@click.command("bench-build")
+@click.command("benchmark")
 @click.argument("videos", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to build in.")
 @click.option("--labels", type=click.Path(path_type=Path), help="CSV of labels: id, name, perhaps aliases.")
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 @click.option("--performances", type=click.IntRange(1), default=10, show_default=True, help="Of each.")
 @click.option("--seconds", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Of each clip.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is rendered.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
-@click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
-)
+@model_option
+@jobs_option
 @click.option("--weights", type=click.Path(path_type=Path), help="Folder with the pose networks.")
 @click.option("--retry", is_flag=True, help="Look again at clips that failed.")
-@click.option("--force", is_flag=True, help="Replace a finished release.")
+@force_option("Replace a finished release.")
 @json_option
-def bench_build_command(
+def benchmark_command(
     videos: tuple[Path, ...], output: Path, labels: Path | None, name: str, synthetic: bool,
     choreographies: int, performances: int, seconds: float, seed: int, model: str | None, jobs: int,
     weights: Path | None, retry: bool, force: bool, as_json: bool,
@@ -48,8 +46,8 @@ def bench_build_command(
 
     \b
     Example:
-      dancematch bench-build clips -o bench --labels emotes.csv
-      dancematch bench-build --synthetic --choreographies 20 --performances 10 --seed 1 -o bench
+      dancematch benchmark clips -o bench --labels emotes.csv
+      dancematch benchmark --synthetic --choreographies 20 --performances 10 --seed 1 -o bench
     """
     if synthetic == bool(videos) or synthetic == (labels is not None):
         raise click.UsageError("give VIDEOS and --labels, or --synthetic without them")

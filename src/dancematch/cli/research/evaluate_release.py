@@ -1,4 +1,4 @@
-"""The suite `benchmark` of `dancematch eval`: a release that `dancematch bench-build` wrote."""
+"""The suite `benchmark` of `dancematch eval`: a release that `dancematch benchmark` wrote."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ def evaluate_release(folder: Path, methods: "Sequence[str | WordMethod]") -> "It
     from dancematch.benchmark.release import read_release
 
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}; one that 'dancematch bench-build' wrote was expected")
+        raise InputError(f"there is no folder {folder}; one that 'dancematch benchmark' wrote was expected")
     say(f"reading {folder}")
     asked = _questions(read_release(folder))
     if asked.unanswerable:

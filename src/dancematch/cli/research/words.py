@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.cli.options import force_option, json_option, model_option
+from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
@@ -17,7 +18,7 @@ _PAGE = Path("words.html")
 
 
 @click.command("words")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@model_option
 @click.option("--catalogue", help="Count the words in this catalogue, not in the model's own background.")
 @click.option("--channel", "channels", multiple=True, help="Print only this body part; may be repeated.")
 @click.option(
@@ -27,7 +28,7 @@ _PAGE = Path("words.html")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help=f"The page that --render writes [{_PAGE}].",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Let --render replace a file that is there.")
+@force_option("Let --render replace a file that is there.")
 @json_option
 def words_command(
     model: str | None,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.cli.options import force_option, json_option, model_option
+from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 from dancematch.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="A page with both dancers moving (.html), or a picture (.png, .svg, .pdf).",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@force_option()
+@model_option
 @json_option
 def compare_command(
     clip: str,

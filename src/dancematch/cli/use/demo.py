@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, say, share_bar
+from dancematch.cli.options import json_option
+from dancematch.cli.output import emit_json, emit_table, say, share_bar
 
 if TYPE_CHECKING:
     from dancematch.synthetic.demo import DemoAnswer

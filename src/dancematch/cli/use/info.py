@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.output import emit_json, ignored_line, json_option, share_bar
+from dancematch.cli.options import json_option
+from dancematch.cli.output import emit_json, ignored_line, share_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

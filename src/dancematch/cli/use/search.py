@@ -3,21 +3,25 @@
 import dataclasses
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from dancematch.cli.output import (
-    emit_json,
-    emit_table,
-    ignored_line,
+from dancematch.cli.exit_codes import ExitCode
+from dancematch.cli.options import (
+    FilterOptions,
+    file_path,
     json_option,
-    max_evalue_option,
-    require_free,
-    say,
-    share_bar,
+    max_evalue_settings,
+    model_option,
+    option,
+    option_group,
 )
+from dancematch.cli.output import emit_json, emit_table, ignored_line, require_free, say, share_bar
+from dancematch.cli.use.evidence import report_match
 from dancematch.cli.use.explanation import print_explanation
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
@@ -29,62 +33,98 @@ if TYPE_CHECKING:
     from dancematch.search.explain import EvidenceMatrix, Explanation
     from dancematch.types import Match
 
-NO_MATCH = 3
 NEAREST = 3  # dances that are named when none is a match
+_NOT_WITH_REPORT = (
+    *("limit", "label", "collection", "periodic", "weights", "shortlist", "explain", "plot", "cluster"),
+)
+
+
+@dataclass(frozen=True)
+class SearchFilterOptions(FilterOptions):
+    """Which dances of a catalogue are searched."""
+
+    periodic: bool | None = option(
+        "--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not."
+    )
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How dances are scored."""
+
+    weights: str = option(
+        "--weights", metavar="default|paper|FILE", default="default", show_default=True,
+        help="How much each metric counts; a FILE is what 'dancematch eval weights' writes. Rare words count "
+        "more in histograms whatever the weights.",
+    )  # fmt: skip
+    shortlist: str | None = option(
+        "--shortlist", type=click.Choice(["capped", "paper", "all"]),
+        help="Dances to compare closely: the likeliest 200, half of them, or all of them (slow).",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """What is said and written of the answer."""
+
+    limit: int = option(
+        "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Dances to show."
+    )
+    max_evalue: float = option(
+        "--max-evalue",
+        **max_evalue_settings(
+            "A dance that a search gives by accident more often than this is no match, only a possible one."
+        ),
+    )
+    explain: bool = option(
+        "--explain", is_flag=True, help="Say, of each dancer, why the likeliest dance is a match or is none."
+    )
+    plot: Path | None = option(
+        "--plot", type=file_path(),
+        help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
+    )  # fmt: skip
+    report: Path | None = option(
+        "--report", type=file_path(),
+        help="Write the evidence down: a page (.html) to hand on or print, or the same as .json.",
+    )  # fmt: skip
+    dance_id: str | None = option(
+        "--dance", help="With --report: the dance it is about (default: the best match)."
+    )
+    force: bool = option(
+        "--force", is_flag=True, help="Let --plot and --report replace a file that is there."
+    )
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """Whether the search is spread over a cluster."""
+
+    cluster: str | None = option(
+        "--cluster", metavar="auto|ADDRESS",
+        help="Search in shards on a Ray cluster: the one on this machine, or at an address. The shards are "
+        "loaded first and end with the command: a service keeps them.",
+    )  # fmt: skip
+    shards: int | None = option(
+        "--shards", type=click.IntRange(1), help="With --cluster: the number of shards [default: 4]."
+    )
 
 
 @click.command("search")
 @click.argument("catalogue")
 @click.argument("clip", type=click.Path(path_type=Path))
-@click.option(
-    "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Dances to show."
-)
-@max_evalue_option(
-    "A dance that a search gives by accident more often than this is no match, only a possible one."
-)
-@click.option("--label", help="Only dances with this label.")
-@click.option("--collection", help="Only dances of this collection.")
-@click.option("--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not.")
-@click.option(
-    "--weights", metavar="default|paper|FILE", default="default", show_default=True,
-    help="How much each metric counts; a FILE is what 'dancematch fit-weights' writes. Rare words count more "
-    "in histograms whatever the weights.",
-)  # fmt: skip
-@click.option(
-    "--shortlist", type=click.Choice(["capped", "paper", "all"]),
-    help="Dances to look at closely: the likeliest 200, half of them, or all of them (slow).",
-)  # fmt: skip
-@click.option(
-    "--explain", is_flag=True, help="Say, of each dancer, why the likeliest dance is a match or is none."
-)
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
-)  # fmt: skip
-@click.option("--force", is_flag=True, help="Let --plot replace a file that is there.")
-@click.option(
-    "--cluster", metavar="auto|ADDRESS",
-    help="Search in parts on a Ray cluster: the one on this machine, or at an address. The parts are loaded "
-    "first and end with the command: a service keeps them.",
-)  # fmt: skip
-@click.option("--shards", type=click.IntRange(1), help="With --cluster: the number of parts [default: 4].")
-@click.option("--model", help="A shipped model's name or a model's folder.")
+@option_group("wanted", AnswerOptions)
+@option_group("among", SearchFilterOptions)
+@option_group("scoring", ScoringOptions)
+@option_group("nodes", ShardOptions)
+@model_option
 @json_option
 def search_command(
     catalogue: str,
     clip: Path,
-    limit: int,
-    max_evalue: float,
-    label: str | None,
-    collection: str | None,
-    periodic: bool | None,
-    weights: str,
-    shortlist: str | None,
-    explain: bool,
-    plot: Path | None,
-    force: bool,
-    cluster: str | None,
-    shards: int | None,
+    wanted: AnswerOptions,
+    among: SearchFilterOptions,
+    scoring: ScoringOptions,
+    nodes: ShardOptions,
     model: str | None,
     as_json: bool,
 ) -> None:
@@ -92,10 +132,14 @@ def search_command(
 
     One verdict per dancer: match, possible match or no match. Exits with 0 if any is a match or a
     possible one and with 3 if none is; a label or collection that no dance has is an error. A file of
-    words is what 'dancematch fingerprint' writes.
+    words is what 'dancematch extract --words' writes.
 
-    With --json, one object; of a clip that cannot be read or shows nobody it has the verdict null
+    With --json, one object; of a clip that cannot be read or shows no dancer it has the verdict null
     and the error, which goes to stderr too, with exit code 1.
+
+    With --report, the evidence is gathered for one dance: frames side by side, times, tempo and mirror,
+    whether both move at the same moments, how strong the evidence is and how rare the passage, hashes and
+    the command that repeats it. It is written whether it is a match or not, and --json prints it too.
 
     \b
     Example:
@@ -103,47 +147,70 @@ def search_command(
       dancematch search dances.db phone.mp4 --json
       dancematch search dances.db phone.mp4 --collection studio --explain
       dancematch search dances.db phone.mp4 --plot why.png
+      dancematch search dances.db phone.mp4 --report evidence.html --dance thriller
     """
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.query import holds_words
 
-    if shards is not None and cluster is None:
-        raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
-    settings, only = _settings(weights, shortlist), DanceFilter(label, collection, periodic)
+    _refuse_contradictions(wanted, nodes)
+    if wanted.report is not None:
+        report_match(
+            catalogue, clip, wanted.report, dance_id=wanted.dance_id, max_evalue=wanted.max_evalue,
+            model=model, force=wanted.force, as_json=as_json,
+        )  # fmt: skip
+        return
+    settings, only = _settings(scoring), DanceFilter(among.label, among.collection, among.periodic)
+    plot = wanted.plot
     if plot is not None:
-        _require_drawable(plot, force)
-    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as report:
-        if cluster is not None:
-            _search_on_cluster(known, catalogue, cluster, shards)
+        _require_drawable(plot, wanted.force)
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as show:
+        known.require_any(only.label, only.collection)  # a misspelt name says nothing of the clip
+        _choose_nodes(known, catalogue, nodes)
         try:
             answer = known.search(
-                clip, limit=limit, max_evalue=max_evalue, only=only, settings=settings, on_progress=report
-            )
+                clip, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only, settings=settings,
+                on_progress=show,
+            )  # fmt: skip
         except DanceMatchError as error:
             if as_json:  # one object for the clip, whatever is wrong with it
                 emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
             raise
         first = answer.matches[0] if answer.matches else None
-        wanted = [one.candidates[0] for one in answer.dancers if one.candidates] if explain else []
-        if plot is not None and first is not None and first not in wanted:
-            wanted.append(first)
-        reasons = {_key(one): known.explain(answer.query, one, settings) for one in wanted}
+        explained = [d.candidates[0] for d in answer.dancers if d.candidates] if wanted.explain else []
+        if plot is not None and first is not None and first not in explained:
+            explained.append(first)
+        reasons = {_key(one): known.explain(answer.query, one, settings) for one in explained}
     if holds_words(clip):
         say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
-    explained = {key: why for key, (why, _) in reasons.items()} if explain else {}
-    _print_answer(answer, explained, clip, max_evalue, as_json)
+    shown = {key: why for key, (why, _) in reasons.items()} if wanted.explain else {}
+    _print_answer(answer, shown, clip, wanted.max_evalue, as_json)
     if answer.verdict == "no match":
         if not answer.candidates:
             _say_that_nothing_was_searched(clip, catalogue, only)
-        sys.exit(NO_MATCH)
+        sys.exit(ExitCode.NO_MATCH)
     if plot is not None and first is not None:
-        _draw(plot, first, reasons[_key(first)][1], clip.name, force)
+        _draw(plot, first, reasons[_key(first)][1], clip.name, wanted.force)
 
 
-def _search_on_cluster(known: "Catalogue", where: str, address: str, shards: int | None) -> None:
-    from dancematch.cluster.search import SHARDS, ClusterSearch
+def _refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions) -> None:
+    if nodes.shards is not None and nodes.cluster is None:
+        raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
+    if wanted.report is None:
+        if wanted.dance_id is not None:
+            raise click.UsageError("--dance says which dance a --report is about; give --report too")
+        return
+    context = click.get_current_context()
+    for name in _NOT_WITH_REPORT:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--report is about all dances, searched as usual; leave out --{name}")
 
-    known.searcher = ClusterSearch(known, where, address, shards=shards or SHARDS)
+
+def _choose_nodes(known: "Catalogue", where: str, nodes: ShardOptions) -> None:
+    """Let the catalogue search on a cluster, if one is named."""
+    if nodes.cluster is not None:
+        from dancematch.cluster.search import SHARDS, ClusterSearch
+
+        known.searcher = ClusterSearch(known, where, nodes.cluster, shards=nodes.shards or SHARDS)
 
 
 def _key(match: "Match") -> tuple[int, str]:
@@ -157,12 +224,11 @@ def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, for
     say(f"{path}: how {clip} lies in {match.dance_id}")
 
 
-def _settings(weights: str, shortlist: str | None) -> Settings:
+def _settings(scoring: ScoringOptions) -> Settings:
     """What the options say about a search."""
-    from dataclasses import replace
-
     from dancematch.search.metrics.weights import read_weights
 
+    weights, shortlist = scoring.weights, scoring.shortlist
     chosen = SETTINGS.get(weights) or replace(
         DEFAULT_SETTINGS, weights=read_weights(weights), ranked_by="score"
     )

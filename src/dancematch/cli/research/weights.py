@@ -1,13 +1,14 @@
-"""dancematch fit-weights: learn how much each metric counts."""
+"""dancematch eval weights: learn how much each metric counts."""
 
 from pathlib import Path
 
 import click
 
-from dancematch.cli.output import emit_json, emit_table, json_option, require_free, say, share_bar
+from dancematch.cli.options import force_option, json_option, model_option
+from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 
 
-@click.command("fit-weights")
+@click.command("weights")
 @click.argument("catalogue")
 @click.option(
     "-o",
@@ -17,11 +18,11 @@ from dancematch.cli.output import emit_json, emit_table, json_option, require_fr
     help="The file to write.",
 )
 @click.option("--metrics", help="Metrics to choose from, by commas (default: all).")
-@click.option("--seed", default=0, show_default=True, help="Decides which labels judge which.")
-@click.option("--model", help="A shipped model's name or a model's folder.")
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
+@model_option
+@force_option("Replace the file if it is there.")
 @json_option
-def fit_weights_command(
+def weights_command(
     catalogue: str,
     output: Path,
     metrics: str | None,
@@ -32,14 +33,14 @@ def fit_weights_command(
 ) -> None:
     """Learn from the labels of CATALOGUE how much each metric of the search counts.
 
-    Dances of one label are performances of one dance; each asks for the others of its label.
+    Dances of one label are performances of one dance; each is searched for among the others.
     'dancematch search --weights FILE' uses what was learnt.
 
     \b
     Example:
-      dancematch add dances.db thriller-takes/ --label thriller
-      dancematch add dances.db macarena-takes/ --label macarena
-      dancematch fit-weights dances.db -o weights.json
+      dancematch add dances.db thriller-recordings/ --label thriller
+      dancematch add dances.db macarena-recordings/ --label macarena
+      dancematch eval weights dances.db -o weights.json
     """
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.fitting import LEARNABLE, learn_weights

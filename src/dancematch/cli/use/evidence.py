@@ -1,0 +1,63 @@
+"""What `dancematch search --report` writes: the evidence for a match, to hand on."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from dancematch.cli.exit_codes import ExitCode
+from dancematch.cli.output import emit_json, json_line, require_free, say, share_bar
+from dancematch.errors import InputError
+
+_SUFFIXES = (".html", ".htm", ".json")
+
+
+def report_match(
+    catalogue: str,
+    clip: Path,
+    target: Path,
+    *,
+    dance_id: str | None,
+    max_evalue: float,
+    model: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write what speaks for the clip being the dance (default: the best match), and what against.
+
+    The file is written, as a page or as JSON, whether it is a match or not; the exit code tells.
+    """
+    from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.report.evidence import command_for, gather_evidence, limit_option, read_query_file
+    from dancematch.report.evidence_page import write_evidence
+    from dancematch.report.evidence_text import describe_evidence, headline
+
+    _require_writable(target, force)
+    more = (*limit_option(max_evalue), *(() if model is None else ("--model", model)))
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as tell:
+        if dance_id is not None:
+            known.dance(dance_id)  # an unknown name is refused before the long work
+        query, what, footage = read_query_file(known, clip, on_progress=tell)
+        found = gather_evidence(known, query, what, dance_id=dance_id, max_evalue=max_evalue, footage=footage)
+    found = replace(found, command=command_for(catalogue, str(clip), found.match.dance_id, *more))
+    described = describe_evidence(found)
+    if as_json:
+        emit_json(described)
+    else:
+        click.echo(headline(found))
+    if target.suffix.lower() == ".json":
+        target.write_text(json_line(described) + "\n", encoding="utf-8")
+        say(f"{target}: written")
+    else:
+        write_evidence(target, found, overwrite=force)
+        say(f"{target}: written; open it in a browser, and print it from there")
+    if not found.found:
+        sys.exit(ExitCode.NO_MATCH)
+
+
+def _require_writable(target: Path, force: bool) -> None:
+    """Refuse, before the work, a file that could not be written after it."""
+    if target.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"{target} cannot be written: a report ends in {', '.join(_SUFFIXES)}")
+    require_free(target, force)
