@@ -191,7 +191,7 @@ def ingest(options, nodes: Nodes) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for number in range(options.clips + NODES):
-            Scene(f"clip{number}", dance=number, dancer=21, seconds=(0.0, 4.0)).film(folder)
+            Scene(f"clip{number}", dance=number, dancer=21, seconds=(0.0, 4.0)).render_to(folder)
         clips = sorted(folder.glob("*.mp4"))
         for workers in (2, 1):
             with open_catalogue(folder / f"{workers}.db") as known:

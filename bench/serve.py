@@ -169,7 +169,7 @@ def main() -> None:
         with sqlite3.connect(folder / "dances.db") as connection:  # or each would be looked at for its period
             connection.execute("UPDATE tracks SET period_strength = 0")
         files = query_files(made, options.entries, folder, options.seed)
-        video = Scene("clip", dance=2, dancer=21, seconds=(0.0, 4.0)).film(folder).read_bytes()
+        video = Scene("clip", dance=2, dancer=21, seconds=(0.0, 4.0)).render_to(folder).read_bytes()
         with server(folder / "dances.db") as address:
             measure(address, files, 2, 2.0, None)  # whatever is made at the first call is not counted
             stop = threading.Event()

@@ -152,7 +152,7 @@ def files(tmp_path_factory):
     write_dance(folder / "thriller.npz", 11)
     write_dance(folder / "waltz.npz", 12)
     write_dance(folder / "phone.npz", 11, dancer=3)
-    Scene("phone", dance=12, dancer=21, seconds=(0.5, 3.5)).film(folder)
+    Scene("phone", dance=12, dancer=21, seconds=(0.5, 3.5)).render_to(folder)
     return folder
 
 

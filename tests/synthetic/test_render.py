@@ -9,7 +9,7 @@ from dancematch.skeletons import BODY15
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera, CameraView, aim
 from dancematch.synthetic.rendering.mannequin import Appearance, build_mannequin
-from dancematch.synthetic.rendering.raster import Capsules, build_shade_table, draw
+from dancematch.synthetic.rendering.raster import Capsules, build_shade_table, draw_capsules
 from dancematch.synthetic.rendering.renderer import (
     prepare_frames,
     project,
@@ -30,8 +30,8 @@ def dance(seconds: float = 1.0, seed: int = 3) -> Motion:
     return Motion(motion.joints[: int(seconds * motion.fps)], motion.fps, motion.skeleton)
 
 
-def bars(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) -> Capsules:
-    """Bars of (paint, start, end, radius, flatness), flattened along x."""
+def capsules(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) -> Capsules:
+    """Capsules of (paint, start, end, radius, flatness), flattened along x."""
     paint, start, end, radius, flatness = zip(*rows, strict=True)
     return Capsules(
         start=np.array(start, dtype=float),
@@ -43,22 +43,22 @@ def bars(*rows: tuple[int, tuple[float, ...], tuple[float, ...], float, float]) 
     )
 
 
-def picture(solids: Capsules) -> np.ndarray:
+def picture(capsules: Capsules) -> np.ndarray:
     onto = np.zeros((200, 200, 3), dtype=np.uint8)
-    draw(solids, LENS, TABLE, onto)
+    draw_capsules(capsules, LENS, TABLE, onto)
     return onto
 
 
 def test_a_ball_is_a_disc_of_the_right_size():
     """A ball of radius 1 m at 10 m under a focal length of 200 pixels covers 20 pixels each way."""
-    seen = picture(bars((RED, (0, 0, 10), (0, 0, 10), 1.0, 1.0)))[..., 0] > 60
+    seen = picture(capsules((RED, (0, 0, 10), (0, 0, 10), 1.0, 1.0)))[..., 0] > 60
 
     assert pytest.approx(np.pi * 20**2, rel=0.02) == seen.sum()
     assert pytest.approx((99.5, 99.5), abs=0.1) == tuple(np.argwhere(seen).mean(axis=0))
 
 
 def test_a_flat_ball_is_an_ellipse():
-    seen = picture(bars((RED, (0, 0, 10), (0, 0, 10), 1.0, 0.5)))[..., 0] > 60
+    seen = picture(capsules((RED, (0, 0, 10), (0, 0, 10), 1.0, 0.5)))[..., 0] > 60
     down, across = np.argwhere(seen).T
 
     assert pytest.approx((np.ptp(across) + 1, np.ptp(down) + 1), abs=1) == (20, 40)
@@ -69,8 +69,8 @@ def test_a_bar_is_every_ball_along_it(end):
     """The closed form shows what a hundred balls along the bar show, in every direction."""
     start = np.array([0.0, 0.0, 10.0])
     steps = [tuple(start + (np.array(end) - start) * share) for share in np.linspace(0, 1, 100)]
-    bar = picture(bars((RED, (0, 0, 10), end, 1.0, 1.0))).astype(int)
-    balls = picture(bars(*((RED, step, step, 1.0, 1.0) for step in steps))).astype(int)
+    bar = picture(capsules((RED, (0, 0, 10), end, 1.0, 1.0))).astype(int)
+    balls = picture(capsules(*((RED, step, step, 1.0, 1.0) for step in steps))).astype(int)
 
     assert (np.abs(bar - balls)[..., 0] > 40).mean() < 0.01
 
@@ -78,7 +78,7 @@ def test_a_bar_is_every_ball_along_it(end):
 def test_what_is_nearer_hides_what_is_behind():
     near, far = (BLUE, (0, 0, 8), (0, 0, 8), 0.5, 1.0), (RED, (0, 0, 10), (0, 0, 10), 1.0, 1.0)
     for order in ((near, far), (far, near)):
-        shown = picture(bars(*order))
+        shown = picture(capsules(*order))
 
         assert shown[100, 100, 2] > 60 > shown[100, 100, 0]
         assert shown[100, 116, 0] > 60
@@ -86,7 +86,7 @@ def test_what_is_nearer_hides_what_is_behind():
 
 def test_missing_and_hidden_bars_are_left_out():
     """An unseen joint, a bar behind the lens and one out of the picture draw nothing."""
-    gone = bars(
+    gone = capsules(
         (RED, (np.nan, 0, 10), (0, 0, 10), 1.0, 1.0),
         (RED, (0, 0, -5), (0, 0, -5), 1.0, 1.0),
         (RED, (90, 0, 10), (90, 0, 10), 1.0, 1.0),
@@ -127,9 +127,9 @@ def test_a_given_distance_is_kept():
 def test_joints_lie_within_the_mannequin(azimuth):
     """Where the truth says a joint is, the dancer hides the room."""
     motion, camera = dance(), Camera(azimuth=azimuth)
-    stage = prepare_frames(motion, appearances=[Appearance()], camera=camera, size=SIZE)
+    frames = prepare_frames(motion, appearances=[Appearance()], camera=camera, size=SIZE)
     for number in (0, 12, 25):
-        changed = (stage.draw(number).astype(int) - stage.room.picture != 0).any(axis=2)
+        changed = (frames.draw(number).astype(int) - frames.room.picture != 0).any(axis=2)
         x, y = project(motion, camera, SIZE)[number].round().astype(int).T
 
         assert changed[y, x].all()
@@ -155,8 +155,10 @@ def test_dancers_stand_on_the_floor():
     """Wherever the recording's floor was, shoes end at height 0 and a shadow touches them."""
     raised = dance()
     raised = Motion(raised.joints + np.float32(0.65) * np.array([0, 1, 0], np.float32), 30, BODY15)
-    stage = prepare_frames(raised, appearances=[Appearance()], size=SIZE)
-    lowest = (np.minimum(stage.solids.start, stage.solids.end)[..., 1] - stage.solids.radii.max(axis=1)).min()
+    frames = prepare_frames(raised, appearances=[Appearance()], size=SIZE)
+    lowest = (
+        np.minimum(frames.capsules.start, frames.capsules.end)[..., 1] - frames.capsules.radii.max(axis=1)
+    ).min()
 
     assert pytest.approx(0.0, abs=0.06) == lowest
     np.testing.assert_allclose(project(raised, size=SIZE), project(dance(), size=SIZE), atol=0.1)
@@ -203,12 +205,12 @@ def test_several_dancers_share_the_room():
     """Two dancers side by side are both drawn, in their own colours; the shorter clip stands still."""
     pair = side_by_side([dance(1.0, 3), dance(0.5, 4)])
     appearances = [Appearance(shirt=(1, 0, 0)), Appearance(shirt=(0, 1, 0))]
-    stage = prepare_frames(pair, appearances=appearances, size=SIZE)
-    shown = stage.draw(20).astype(int)
+    frames = prepare_frames(pair, appearances=appearances, size=SIZE)
+    shown = frames.draw(20).astype(int)
     red = (shown[..., 0] > 2 * shown[..., 1:].max(axis=2)).nonzero()[1]
     green = (shown[..., 1] > 2 * shown[..., [0, 2]].max(axis=2)).nonzero()[1]
 
-    assert len(stage) == 30
+    assert len(frames) == 30
     assert min(len(red), len(green)) > 200
     assert red.mean() + 40 < green.mean()
 
@@ -218,8 +220,8 @@ def test_unseen_joints_are_not_drawn():
     motion = dance()
     joints = motion.joints.copy()
     joints[:, BODY15.index("left_wrist")] = np.nan
-    solids = build_mannequin(joints.astype(float), Appearance())
-    missing = ~np.isfinite(solids.start + solids.end).all(axis=(0, 2))
+    mannequin = build_mannequin(joints.astype(float), Appearance())
+    missing = ~np.isfinite(mannequin.start + mannequin.end).all(axis=(0, 2))
 
     assert missing.sum() == 6
     assert (SIZE[1], SIZE[0], 3) == render_frame(Motion(joints, 30, BODY15), size=SIZE).shape
@@ -245,5 +247,5 @@ def test_impossible_orders_are_refused(tmp_path):
         render_frame(dance(), 30, size=SIZE)
     with pytest.raises(InputError, match="focal and distance above 0"):
         Camera(distance=-1)
-    with pytest.raises(InputError, match="nothing to look at"):
+    with pytest.raises(InputError, match="nothing to film"):
         render_frame(Motion(np.full((5, 15, 3), np.nan), 30, BODY15))

@@ -1,4 +1,4 @@
-"""Skeletons as the benchmark keeps them: fifteen joints, 30 frames a second, smooth, facing the viewer."""
+"""Skeletons as a release holds them: fifteen joints, 30 frames per second, smooth, facing the viewer."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ _ANKLES = [BODY15.index("left_ankle"), BODY15.index("right_ankle")]
 
 
 def align_skeleton(motion: Motion) -> Motion:
-    """The same dance by somebody who starts at the origin, faces +z on the whole, and stands on y = 0.
+    """The motion moved so that it starts at the origin, faces +z on average and stands on y = 0.
 
-    One rigid move for the whole clip: turns and travel stay as they were danced. The joints of
+    One rigid transform per clip: turns and travel stay as they were danced. The joints of
     the face are left out; ears and neck alone make up `head`.
     """
     body = clean(to_body15(motion))

@@ -1,6 +1,6 @@
-"""The folder in which a release is made: what a maker sees and decides, and what is not published.
+"""The folder in which a release is built: decisions and intermediate files, most of them unpublished.
 
-build.json       says that the folder is ours; holds the key of the performers' hashes
+build.json       marks the folder as a build's; holds the key of the performers' hashes
 review.csv       clips whose label is unclear: a person fills in the column `label_id`
 quarantine.csv   clips that cannot be used, and why
 clips/           skeletons of the clips that are done, by estimator and content
@@ -19,7 +19,7 @@ from typing import Any, Self
 from dancematch.errors import DanceMatchError, FormatError, InputError, NoDancerError, VideoError
 from dancematch.formats.files import write_bytes
 
-VERSION = 1  # of how clips are aligned and kept: a folder of another version is not continued
+VERSION = 1  # of alignment and files: a folder of another version is not continued
 LEAVE_OUT = "-"  # a person's decision that a clip has none of the labels
 _MARK, _REVIEW, _QUARANTINE = "build.json", "review.csv", "quarantine.csv"
 
@@ -32,13 +32,13 @@ class QuarantineRow:
     sha256: str
     kind: str
     reason: str
-    final: bool = True  # found by looking at the pictures: not looked at again unless asked
+    final: bool = True  # found by analysing the pictures: not repeated unless asked
 
     @classmethod
-    def of(cls, clip: Path, sha256: str, error: DanceMatchError) -> Self:
-        """As an error tells it."""
+    def from_error(cls, clip: Path, sha256: str, error: DanceMatchError) -> Self:
+        """The row for an error of analysing a clip."""
         kinds: dict[type[DanceMatchError], str] = {
-            NoDancerError: "nobody is seen dancing",
+            NoDancerError: "no dancer is visible",
             VideoError: "the video cannot be read",
             FormatError: "the file cannot be read",
         }
@@ -47,7 +47,7 @@ class QuarantineRow:
 
 @dataclass(frozen=True)
 class ReviewRow:
-    """A clip whose label a person must say."""
+    """A clip whose label a person must decide."""
 
     clip: str
     clip_id: str
@@ -70,46 +70,49 @@ class BuildFolder:
             for row in _read_table(self.folder / _REVIEW, ReviewRow)
             if row["label_id"].strip()
         }
-        self.failures = {
-            failure.sha256: failure
+        self.quarantined = {
+            entry.sha256: entry
             for row in _read_table(self.folder / _QUARANTINE, QuarantineRow)
-            if (failure := QuarantineRow(**{**row, "final": row["final"] == "True"})).final  # type: ignore[arg-type]
+            if (entry := QuarantineRow(**{**row, "final": row["final"] == "True"})).final  # type: ignore[arg-type]
         }
 
-    def answers(self, names: Mapping[str, str]) -> dict[str, str]:
-        """What people decided: a label's id by clip id. They may have written its name (`names`, by id)."""
-        meant: dict[str, set[str]] = {LEAVE_OUT: {LEAVE_OUT}}
+    def read_answers(self, names: Mapping[str, str]) -> dict[str, str]:
+        """The decisions in review.csv: label id by clip id.
+
+        An answer may also be a label's name; `names` gives the names by id.
+        """
+        ids_of: dict[str, set[str]] = {LEAVE_OUT: {LEAVE_OUT}}
         for label_id, name in names.items():
             for text in (label_id, name):
-                meant.setdefault(text.strip().casefold(), set()).add(label_id)
-        found = {}
+                ids_of.setdefault(text.strip().casefold(), set()).add(label_id)
+        decisions = {}
         for clip_id, row in self.answered.items():
             answer = row.label_id.strip()
-            ids = {answer} if answer in names else meant.get(answer.casefold(), set())
+            ids = {answer} if answer in names else ids_of.get(answer.casefold(), set())
             if len(ids) != 1:
                 wrong = f"the name of {', '.join(sorted(ids))}" if ids else "no label's id or name"
                 raise InputError(
                     f"{self.folder / _REVIEW} says {answer!r} of {row.clip}, which is {wrong}; write one id,"
                     f" or {LEAVE_OUT} to leave the clip out"
                 )
-            found[clip_id] = min(ids)
-        return found
+            decisions[clip_id] = min(ids)
+        return decisions
 
-    def write_questions(self, questions: Sequence[ReviewRow]) -> None:
-        """List what is unclear; answers that were given stay."""
-        rows = {row.clip_id: row for row in (*questions, *self.answered.values())}
-        self._write_table(_REVIEW, ReviewRow, sorted(rows.values(), key=lambda row: row.clip))
+    def write_review(self, rows: Sequence[ReviewRow]) -> None:
+        """List the unclear clips; answers already given stay."""
+        merged = {row.clip_id: row for row in (*rows, *self.answered.values())}
+        self._write_table(_REVIEW, ReviewRow, sorted(merged.values(), key=lambda row: row.clip))
 
-    def write_failures(self, failures: Iterable[QuarantineRow]) -> None:
-        """List what cannot be used."""
-        self._write_table(_QUARANTINE, QuarantineRow, sorted(failures, key=lambda row: row.clip))
+    def write_quarantine(self, rows: Iterable[QuarantineRow]) -> None:
+        """List the clips that cannot be used."""
+        self._write_table(_QUARANTINE, QuarantineRow, sorted(rows, key=lambda row: row.clip))
 
     def skeleton_path(self, estimator: str, clip_id: str) -> Path:
-        """Where the skeletons of a clip are kept once it is done."""
+        """Where the skeletons of a clip are saved."""
         return self.folder / "clips" / estimator.replace(" ", "-") / f"{clip_id}.npz"
 
-    def sweep(self) -> None:
-        """SyntheticRecording away what a killed run left half-written."""
+    def remove_partial_files(self) -> None:
+        """Remove files that a killed build left half-written."""
         for path in self.folder.rglob(".*.part"):
             path.unlink(missing_ok=True)
 
@@ -118,14 +121,14 @@ class BuildFolder:
         if not rows and not path.exists():
             return
         text = io.StringIO()
-        writer = csv.DictWriter(text, [part.name for part in fields(row_type)], lineterminator="\n")
+        writer = csv.DictWriter(text, [field.name for field in fields(row_type)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
         write_bytes(path, text.getvalue().encode(errors="backslashreplace"), overwrite=True)
 
 
 def _claim(folder: Path, secret: str) -> str:
-    """Make the folder ours, or see that it already is; return its secret."""
+    """Make the folder, or check that it is a build's; return its secret."""
     mark = folder / _MARK
     try:
         if mark.exists():
@@ -143,10 +146,10 @@ def _claim(folder: Path, secret: str) -> str:
 
 
 def _read_table(path: Path, row_type: type[Any]) -> list[Mapping[str, str]]:
-    """The rows of a table that we wrote and a person may have edited."""
+    """The rows of a table that `_write_table` wrote and a person may have edited."""
     if not path.exists():
         return []
-    names = [part.name for part in fields(row_type)]
+    names = [field.name for field in fields(row_type)]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)

@@ -1,4 +1,4 @@
-"""What is known of a clip besides its pictures: the `.info.json` that yt-dlp writes beside it."""
+"""The information beside a clip: the `.info.json` that yt-dlp writes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,24 +15,24 @@ _UPLOADER_FIELDS = ("uploader_id", "channel_id", "uploader")
 
 @dataclass(frozen=True)
 class ClipInfo:
-    """The texts that may name a dance, who uploaded it, and under which licence."""
+    """A clip's texts, which may name a dance, its uploader and its licence."""
 
     title: str = ""
     tags: tuple[str, ...] = ()
     description: str = ""
-    uploaders: frozenset[str] = frozenset()  # every name or id of the one who uploaded it; empty: unknown
+    uploaders: frozenset[str] = frozenset()  # every name or id of the uploader; empty: unknown
     video_id: str | None = None  # site and id: equal for two downloads of one video
-    licence: str | None = None  # its usual name; what somebody words freely is "another"
+    licence: str | None = None  # its usual name; any other text is "another"
     conditions: Mapping[str, Any] = field(default_factory=dict)  # what a rendered clip shows
 
 
 def clip_info_path(clip: Path) -> Path:
-    """Where yt-dlp keeps the information on a clip."""
+    """Where yt-dlp writes the information about a clip."""
     return clip.with_name(clip.stem + SUFFIX)
 
 
 def read_clip_info(clip: Path) -> ClipInfo:
-    """Read what is known of a clip."""
+    """The information beside a clip."""
     path = clip_info_path(clip)
     if not path.is_file():
         raise InputError(f"there is no {path.name} beside it; yt-dlp writes one with --write-info-json")
@@ -70,7 +70,7 @@ _CC_TERMS = {  # each by its abbreviation or as it is written out
 
 
 def normalise_licence(text: str) -> str | None:
-    """The usual name of a licence; "another" for any other text, for people put their names there."""
+    """The usual name of a licence; "another" for any other text, which may hold a person's name."""
     plain = " ".join(text.casefold().split())
     if not plain:
         return None
@@ -89,7 +89,7 @@ def _text(found: Mapping[str, Any], name: str) -> str:
 
 
 def _uploaders(found: Mapping[str, Any]) -> Iterator[str]:
-    """Ids and handles, written alike on every site: who is @Ann here and ann there is taken for one."""
+    """Ids and handles without site-specific spelling: @Ann and ann count as one uploader."""
     for name in _UPLOADER_FIELDS:
         value = _text(found, name).strip().removeprefix("@").casefold()
         if value:

@@ -12,7 +12,7 @@ from dancematch.benchmark.splits import order_splits
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What the texts tell besides the clips themselves."""
+    """What the two texts state besides the clips themselves."""
 
     edition: str  # how it was made, in a few words
     synthetic: bool
@@ -23,7 +23,7 @@ class ReleaseFacts:
 
 
 def format_card(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> str:
-    """Write the dataset card; `datasets.load_dataset(FOLDER)` reads its header."""
+    """The dataset card; `datasets.load_dataset(FOLDER)` reads its header."""
     splits = order_splits([entry.split for entry in entries])
     files = "".join(f"  - split: {name}\n    path: data/{name}.jsonl\n" for name in splits)
     size = next(name for limit, name in _SIZES if len(entries) < limit)
@@ -43,7 +43,7 @@ configs:
 {files}dataset_info:
   config_name: default
   features:
-{_features(entries)}---
+{_format_features(entries)}---
 
 # DanceTypesBenchmark ({facts.edition})
 
@@ -60,17 +60,17 @@ Each row names its label, its performer (a hash), and two files of this folder, 
     release = read_release("FOLDER")
     motions = release.motions(release.entries[0])
 
-{_counts(entries)}
+{_format_counts(entries)}
 See [DATASHEET.md](DATASHEET.md) for where it comes from, what was left out, and under which licences.
 """
 
 
-def _features(entries: Sequence[ReleaseEntry]) -> str:
-    """The columns with their types: a reader that guesses them fails where a split's column is all null."""
+def _format_features(entries: Sequence[ReleaseEntry]) -> str:
+    """The columns with their types: guessing them fails where a split's column is all null."""
     known = {"string": str, "bool": bool, "int64": int, "float64": float}
     types = {kind: name for name, kind in known.items()}
     lines = []
-    for name, value in _filled(entries).items():
+    for name, value in _merge_rows(entries).items():
         if isinstance(value, Mapping):
             lines += [f"  - name: {name}", "    struct:"]
             lines += [f"    - name: {key}\n      dtype: {types[type(part)]}" for key, part in value.items()]
@@ -80,23 +80,23 @@ def _features(entries: Sequence[ReleaseEntry]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _filled(entries: Sequence[ReleaseEntry]) -> dict[str, Any]:
-    """A row with something in every column in which any row has something."""
-    filled: dict[str, Any] = {}
+def _merge_rows(entries: Sequence[ReleaseEntry]) -> dict[str, Any]:
+    """A row with a value in every column in which any row has one."""
+    merged: dict[str, Any] = {}
     for entry in entries:
-        for name, value in entry.row().items():
+        for name, value in entry.to_row().items():
             if isinstance(value, Mapping):
-                filled[name] = {**value, **(filled.get(name) or {})}
-            elif filled.get(name) is None:
-                filled[name] = value
-    return filled
+                merged[name] = {**value, **(merged.get(name) or {})}
+            elif merged.get(name) is None:
+                merged[name] = value
+    return merged
 
 
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (float("inf"), "100K<n<1M"))
 
 
 def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> str:
-    """Write the datasheet: the usual questions, answered from what was counted."""
+    """The datasheet: the usual questions, answered from what was counted."""
     return "\n".join(
         [
             f"# Datasheet: DanceTypesBenchmark ({facts.edition})\n",
@@ -104,8 +104,8 @@ def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> st
             "To measure how well a dance is recognised when somebody else performs it: other body, camera,",
             "tempo and room. A label is a choreography; an answer is right if it has the query's label.\n",
             "## What is in it\n",
-            _counts(entries),
-            _labels(entries),
+            _format_counts(entries),
+            _describe_labels(entries),
             "## How it was collected\n",
             _COLLECTED_SYNTHETIC if facts.synthetic else _COLLECTED,
             "## How it was prepared\n",
@@ -115,18 +115,20 @@ def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> st
             "## Labels\n",
             "A label is taken from title, tags and description, spelt rightly or nearly so, if the clearest",
             "place that names a dance names one only. What was unclear was left to a person or left out.\n",
-            _table("labelled by", Counter(entry.labelled_by for entry in entries)),
+            _format_table("labelled by", Counter(entry.labelled_by for entry in entries)),
             "## Splits\n",
             "By performer: all clips that share any name or id of an uploader are in one split. Clips whose",
             "uploader is not known count as one performer. The same video is kept once; a copy that somebody",
             "else uploaded and that was encoded anew is not detected.\n",
-            _overlap(entries),
+            _describe_overlap(entries),
             "## What was left out\n",
             f"{facts.clips_given} clips were given, {len(entries)} are in.\n",
-            _table("reason", facts.left_out),
+            _format_table("reason", facts.left_out),
             "## Licences\n",
             _LICENCES_SYNTHETIC if facts.synthetic else _LICENCES,
-            _table("licence stated at the source", Counter(entry.licence or "none" for entry in entries)),
+            _format_table(
+                "licence stated at the source", Counter(entry.licence or "none" for entry in entries)
+            ),
             "## People\n",
             _PEOPLE_SYNTHETIC if facts.synthetic else _PEOPLE,
             "## Whether it is whole\n",
@@ -161,7 +163,7 @@ There are none: bodies and manners are drawn at random.
 """
 
 
-def _counts(entries: Sequence[ReleaseEntry]) -> str:
+def _format_counts(entries: Sequence[ReleaseEntry]) -> str:
     lines = ["| split | clips | labels | performers | minutes |", "|---|---|---|---|---|"]
     names = order_splits([entry.split for entry in entries])
     parts = [(name, [entry for entry in entries if entry.split == name]) for name in names]
@@ -172,7 +174,7 @@ def _counts(entries: Sequence[ReleaseEntry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _labels(entries: Sequence[ReleaseEntry]) -> str:
+def _describe_labels(entries: Sequence[ReleaseEntry]) -> str:
     clips = sorted(Counter(entry.label_id for entry in entries).values())
     several = sum(entry.dancers > 1 for entry in entries)
     middle = clips[len(clips) // 2]
@@ -182,19 +184,23 @@ def _labels(entries: Sequence[ReleaseEntry]) -> str:
     )
 
 
-def _overlap(entries: Sequence[ReleaseEntry]) -> str:
+def _describe_overlap(entries: Sequence[ReleaseEntry]) -> str:
     known = {entry.label_id for entry in entries if entry.split == "train"}
     asked = {entry.label_id for entry in entries if entry.split == "test"}
     return f"{len(asked & known)} of the {len(asked)} labels of `test` occur in `train` too.\n"
 
 
-def _table(heading: str, counts: Mapping[str, int]) -> str:
+def _format_table(heading: str, counts: Mapping[str, int]) -> str:
     if not counts:
         return "Nothing.\n"
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    lines = [f"| {heading} | clips |", "|---|---|", *(f"| {_cell(name)} | {count} |" for name, count in rows)]
+    lines = [
+        f"| {heading} | clips |",
+        "|---|---|",
+        *(f"| {_format_cell(name)} | {count} |" for name, count in rows),
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: str) -> str:
+def _format_cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())

@@ -1,15 +1,15 @@
-"""A release of the benchmark: what is written once, published, and read back by anybody.
+"""A release of the benchmark: files that are written once, published, and read back.
 
     README.md           the dataset card: its header tells Hugging Face `datasets` where the splits are
     DATASHEET.md        where it comes from, what is in it, what was left out
     release.json        format number, edition, model, estimator, counts
-    manifest.jsonl      one object a clip; `data/SPLIT.jsonl` are the same lines by split
+    manifest.jsonl      one object per clip; `data/SPLIT.jsonl` are the same lines by split
     labels.csv          ids and names of the labels that occur
-    skeletons/ID.npz    the dancers of a clip, `body15` at 30 frames a second
+    skeletons/ID.npz    the dancers of a clip, `body15` at 30 frames per second
     words/ID.npz        the same dancers in motion words
     checksums.sha256    of every other file, for `sha256sum --check`
 
-No video, no face, no name of a person is in it: performers are hashes, clips are named by content.
+It has no video, no face and no person's name: performers are hashes, clips are named by content.
 """
 
 import csv
@@ -62,8 +62,8 @@ class ReleaseEntry:
         """Path of the words within the release."""
         return f"words/{self.clip_id}.npz"
 
-    def row(self) -> dict[str, Any]:
-        """As the manifest says it."""
+    def to_row(self) -> dict[str, Any]:
+        """The entry as a row of the manifest."""
         files = {"skeleton_file": self.skeleton_file, "word_file": self.word_file}
         return {**dataclasses.asdict(self), **files}
 
@@ -84,20 +84,16 @@ class Release:
         """The words of a clip's dancers, the most prominent first."""
         return word_files.read(self.folder / entry.word_file)
 
-    def of(self, split: str) -> list[ReleaseEntry]:
-        """The clips of a split."""
-        return [entry for entry in self.entries if entry.split == split]
-
 
 def release_folder(folder: str | Path) -> Path:
-    """The release itself, whether it or the folder that `benchmark` wrote was named."""
+    """The release's own folder, given it or the build folder around it."""
     folder = Path(folder)
     inside = folder / "release"
     return inside if (inside / ABOUT).is_file() and not (folder / ABOUT).is_file() else folder
 
 
 def read_release(folder: str | Path, *, verify: bool = True) -> Release:
-    """Read a release, also by the folder that `benchmark` wrote; `verify` checks every file's SHA-256."""
+    """The release in a folder or in the build folder around it; `verify` checks every file's SHA-256."""
     folder = release_folder(folder)
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -128,9 +124,9 @@ def verify_release(folder: Path) -> None:
         listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
         there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
         there.pop(CHECKSUMS, None)
-        # What a download leaves beside the files is not part of them.
-        strange = [name for name in there.keys() - listed.keys() if not name.startswith(".")]
-        wrong = sorted(listed.keys() - there.keys()) + sorted(strange)
+        # Downloaders leave hidden files beside the release's own.
+        unlisted = [name for name in there.keys() - listed.keys() if not name.startswith(".")]
+        wrong = sorted(listed.keys() - there.keys()) + sorted(unlisted)
         wrong += sorted(name for name in listed.keys() & there.keys() if _sha256(there[name]) != listed[name])
     except OSError as error:
         raise FormatError(f"the release in {folder} cannot be checked: {error}") from None
@@ -143,42 +139,44 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def restore(folder: Path) -> None:
-    """Put a release back that was aside when the run that replaced it was killed."""
-    if _aside(folder).exists() and not folder.exists():
-        _aside(folder).rename(folder)
+def restore_release(folder: Path) -> None:
+    """Put back a release that a killed build had moved aside to replace it."""
+    if _old_folder(folder).exists() and not folder.exists():
+        _old_folder(folder).rename(folder)
 
 
-def _aside(folder: Path) -> Path:
+def _old_folder(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.old")
 
 
 class ReleaseWriter:
-    """Writes a release beside its place and puts it there when it is whole."""
+    """Writes a release beside its place and moves it there when it is complete."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.part = folder.with_name(f"{folder.name}.part")
-        self.old = _aside(folder)
-        restore(folder)
+        self.old = _old_folder(folder)
+        restore_release(folder)
         for left_over in (self.part, self.old):
             shutil.rmtree(left_over, ignore_errors=True)
         for name in ("skeletons", "words", "data"):
             (self.part / name).mkdir(parents=True)
 
     def add(self, clip_id: str, motions: Sequence[Motion], words: Sequence[Fingerprint]) -> None:
-        """Write a clip's dancers."""
+        """Write the skeletons and words of a clip's dancers."""
         npz.write(self.part / "skeletons" / f"{clip_id}.npz", motions)
         word_files.write(self.part / "words" / f"{clip_id}.npz", words)
 
     def finish(
         self, entries: Sequence[ReleaseEntry], labels: Iterable[Label], texts: Mapping[str, str]
     ) -> None:
-        """Write all lists and `texts` (content by file name), and put the release in its place."""
+        """Write all lists and `texts` (content by file name), and move the release to its place."""
         entries = sorted(entries, key=lambda entry: entry.clip_id)
-        self._write(MANIFEST, _lines(entries))
+        self._write(MANIFEST, _to_json_lines(entries))
         for name in order_splits([entry.split for entry in entries]):
-            self._write(f"data/{name}.jsonl", _lines([entry for entry in entries if entry.split == name]))
+            self._write(
+                f"data/{name}.jsonl", _to_json_lines([entry for entry in entries if entry.split == name])
+            )
         self._write("labels.csv", _label_table(entries, labels))
         for name, text in texts.items():
             self._write(name, text)
@@ -194,8 +192,10 @@ class ReleaseWriter:
         write_bytes(self.part / name, text.encode(errors="backslashreplace"))
 
 
-def _lines(entries: Iterable[ReleaseEntry]) -> str:
-    return "".join(json.dumps(entry.row(), ensure_ascii=False, allow_nan=False) + "\n" for entry in entries)
+def _to_json_lines(entries: Iterable[ReleaseEntry]) -> str:
+    return "".join(
+        json.dumps(entry.to_row(), ensure_ascii=False, allow_nan=False) + "\n" for entry in entries
+    )
 
 
 def _label_table(entries: Iterable[ReleaseEntry], labels: Iterable[Label]) -> str:

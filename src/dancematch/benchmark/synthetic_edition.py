@@ -1,8 +1,8 @@
-"""The synthetic edition: rendered performances with the information that a download would have.
+"""The synthetic edition: rendered recordings with the information that a download would have.
 
-Everything follows from the seed. Each performer (a body, a manner, clothes) dances every
-choreography once, in front of another camera, at another tempo, sometimes mirrored, sometimes
-with somebody else in the frame. From the videos on, the builder treats them as recorded clips.
+Everything follows from the seed. Each performer (a body, a style, clothes) dances every
+choreography once, with another camera, at another tempo, sometimes mirrored, sometimes with a
+second person in the frame. From the videos on, the builder treats them as downloaded clips.
 """
 
 import csv
@@ -29,9 +29,10 @@ from dancematch.synthetic.rendering.renderer import render, side_by_side
 from dancematch.types import Motion
 
 _FIRST_SEED = 100_000  # of choreographies and dancers: the demonstration's are below
-_SEEDS_PER_EDITION = 4096  # as many choreographies have names of their own
+_SEEDS_PER_EDITION = 4096  # so many choreographies have different names
 _LEAD_IN_SECONDS = 1.0  # a recording begins anywhere in the first second
 _TEMPI = (0.85, 1.2)
+_CONDITIONS = ("azimuth", "height", "tempo", "mirrored", "noise", "company", "start")  # in the manifest
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,18 @@ class EditionSettings:
 
     @property
     def name(self) -> str:
-        """What an edition made of it is called."""
+        """Name of the edition made with these settings."""
         return f"synthetic {self.choreographies} x {self.performances}, seed {self.seed}"
 
+    @property
+    def first_seed(self) -> int:
+        """Seed of the first choreography and of the first performer."""
+        return _FIRST_SEED + self.seed * _SEEDS_PER_EDITION
+
     def labels(self) -> tuple[Label, ...]:
-        """The choreographies, by their names."""
+        """One label per choreography."""
         return tuple(
-            Label(f"DM{number:04}", _titled(compose_dance(self._dance(number)).name))
-            for number in range(self.choreographies)
+            Label(f"DM{number:04}", _title(self.first_seed + number)) for number in range(self.choreographies)
         )
 
     def recordings(self) -> "list[SyntheticRecording]":
@@ -75,37 +80,34 @@ class EditionSettings:
             for performer in range(self.performances)
         ]
 
-    def _dance(self, number: int) -> int:
-        return _FIRST_SEED + self.seed * _SEEDS_PER_EDITION + number
-
 
 @dataclass(frozen=True)
 class SyntheticRecording:
-    """One clip: who dances what, and how it is filmed."""
+    """One clip: its choreography, its performer, and how it is filmed."""
 
     number: int  # of the choreography
     performer: int
     dance: int  # seed of the choreography
-    dancer: int  # seed of body, manner and clothes
+    dancer: int  # seed of body, style and clothes
     azimuth: float
     height: float
     tempo: float
     mirrored: bool
-    noise: float  # how much the joints tremble, of a usual amount
+    noise: float  # tremor of the joints, as a share of the usual amount
     company: str  # "alone", "partner" who dances along, or "onlooker" who hardly moves
     start: float
     seconds: float
     size: tuple[int, int]
 
     @classmethod
-    def random(cls, script: EditionSettings, number: int, performer: int) -> "SyntheticRecording":
-        """Another one for every seed, choreography and performer."""
-        rng = np.random.default_rng([script.seed, number, performer, 5])
+    def random(cls, settings: EditionSettings, number: int, performer: int) -> "SyntheticRecording":
+        """A different one for every seed, choreography and performer."""
+        rng = np.random.default_rng([settings.seed, number, performer, 5])
         return cls(
             number=number,
             performer=performer,
-            dance=script._dance(number),
-            dancer=_FIRST_SEED + script.seed * _SEEDS_PER_EDITION + performer,
+            dance=settings.first_seed + number,
+            dancer=settings.first_seed + performer,
             azimuth=round(float(rng.uniform(-40, 40)), 1),
             height=round(float(rng.uniform(0.8, 1.8)), 2),
             tempo=round(float(rng.uniform(*_TEMPI)), 3),
@@ -113,8 +115,8 @@ class SyntheticRecording:
             noise=round(float(rng.choice([0.0, 0.25, 0.5])), 2),
             company=str(rng.choice(["alone", "partner", "onlooker"], p=[0.7, 0.15, 0.15])),
             start=round(float(rng.uniform(0, _LEAD_IN_SECONDS)), 3),
-            seconds=script.seconds,
-            size=script.size,
+            seconds=settings.seconds,
+            size=settings.size,
         )
 
     @property
@@ -122,61 +124,58 @@ class SyntheticRecording:
         """The clip's file name, without suffix."""
         return f"clip-{self.number:04}-{self.performer:03}"
 
-    def choreography(self) -> Choreography:
-        """What is danced."""
-        return self._long_enough(self.dance, bpm=104 + 4 * (self.dance % 5))
-
     def motions(self) -> list[Motion]:
-        """Everybody who is in the frame, the performer first."""
-        # Everybody keeps the music's tempo, so that `tempo` alone says how fast a clip is.
-        lead, other = (replace(Dancer.random(seed), tempo=1.0) for seed in (self.dancer, self._other))
-        cast = [perform(self.choreography(), lead)]
+        """Everyone in the frame, the performer first."""
+        # All dancers keep the music's tempo, so that `tempo` alone says how fast a clip is.
+        lead, second = (
+            replace(Dancer.random(seed), tempo=1.0) for seed in (self.dancer, self._second_dancer)
+        )
+        dance = self._compose(self.dance, bpm=104 + 4 * (self.dance % 5))
+        cast = [perform(dance, lead)]
         if self.company == "partner":
-            cast.append(perform(self.choreography(), other))
+            cast.append(perform(dance, second))
         elif self.company == "onlooker":
-            idle = self._long_enough(self.dance % _FIRST_SEED % 97, bpm=60)  # none of any edition's dances
-            cast.append(perform(idle, replace(other, amplitude=0.15, energy=0.0)))
-        changed = [self._changed(motion, seed) for seed, motion in enumerate(cast)]
+            idle = self._compose(self.dance % _FIRST_SEED % 97, bpm=60)  # in no edition
+            cast.append(perform(idle, replace(second, amplitude=0.15, energy=0.0)))
+        changed = [self._change(motion, seed) for seed, motion in enumerate(cast)]
         return side_by_side(changed) if len(changed) > 1 else changed
 
     @property
-    def _other(self) -> int:
-        """Seed of somebody who is no performer of this edition."""
+    def _second_dancer(self) -> int:
+        """Seed of a dancer who is no performer of this edition."""
         return self.dancer + _SEEDS_PER_EDITION // 2
 
-    def _long_enough(self, seed: int, bpm: float) -> Choreography:
-        """A dance that lasts for the clip even at the highest tempo."""
+    def _compose(self, seed: int, bpm: float) -> Choreography:
+        """A dance that fills the clip even at the highest tempo."""
         beats = (self.seconds + _LEAD_IN_SECONDS + 0.2) * _TEMPI[1] * bpm / 60
         return compose_dance(seed, eight_counts=int(beats // 8) + 1, bpm=bpm)
 
-    def _changed(self, motion: Motion, seed: int) -> Motion:
+    def _change(self, motion: Motion, seed: int) -> Motion:
         motion = change_tempo(motion, self.tempo)
         motion = excerpt(motion, self.start, self.start + self.seconds)
         motion = mirror(motion) if self.mirrored else motion
         return perturb(motion, "noise", self.noise, seed=self.dance + self.dancer + seed)
 
-    def film(self, folder: Path) -> Path:
-        """Render it into `folder`, unless it is there already; its information is there before it."""
+    def render_to(self, folder: Path) -> Path:
+        """Render into `folder`, unless the video exists; its information is written before it."""
         path = folder / f"{self.name}.mp4"
         if not path.exists():
             info = json.dumps(self.info(), indent=1).encode()
             write_bytes(folder / f"{self.name}{SUFFIX}", info, overwrite=True)
-            appearances = [Appearance.random(self.dancer), Appearance.random(self._other)]
+            appearances = [Appearance.random(self.dancer), Appearance.random(self._second_dancer)]
             camera = Camera(azimuth=self.azimuth, height=self.height)
             render(self.motions(), path, appearances=appearances, camera=camera, size=self.size)
         return path
 
     def info(self) -> dict[str, object]:
-        """What a download would say of it, worded in one of four ways."""
-        name = _titled(compose_dance(self.dance).name)
-        hashtag = name.replace(" ", "")
+        """The information that a download would have, worded in one of four ways."""
+        name = _title(self.dance)
         title, tags, description = [
             (f"{name} dance", ["dance", "challenge"], ""),
-            ("Learnt this one in an evening", ["dance", f"#{hashtag}"], ""),
+            ("Learnt this one in an evening", ["dance", f"#{name.replace(' ', '')}"], ""),
             ("Second attempt", ["dance"], f"This is me with {name}, what do you think?"),
             (f"{name[:2]}{name[3:]} challenge", [], ""),  # a letter is missing
         ][(self.number + self.performer) % 4]
-        shown = ("azimuth", "height", "tempo", "mirrored", "noise", "company", "start")
         return {
             "id": f"{self.dance}-{self.performer}",
             "extractor_key": "DanceMatch",
@@ -185,19 +184,19 @@ class SyntheticRecording:
             "description": description,
             "uploader_id": f"@performer-{self.dancer}",
             "license": "Apache-2.0",
-            "dancematch": {key: value for key, value in asdict(self).items() if key in shown},
+            "dancematch": {key: getattr(self, key) for key in _CONDITIONS},
         }
 
 
-def film(
-    script: EditionSettings, folder: Path, *, jobs: int = 1, force: bool = False, tell: Progress
+def render_edition(
+    settings: EditionSettings, folder: Path, *, jobs: int = 1, force: bool = False, on_progress: Progress
 ) -> Sequence[Label]:
-    """Render every take into `folder` and list the labels; an interrupted run is continued.
+    """Render every recording into `folder` and return the labels; an interrupted run is continued.
 
-    A folder of another script's videos is emptied only by `force`.
+    A folder with videos of other settings is emptied only with `force`.
     """
-    mark = folder / "script.json"
-    wanted = json.dumps(asdict(script))
+    mark = folder / "settings.json"
+    wanted = json.dumps(asdict(settings))
     if folder.exists() and not (mark.exists() and mark.read_text(encoding="utf-8") == wanted):
         if any(path.suffix != ".part" for path in folder.iterdir()) and not force:
             raise InputError(
@@ -206,18 +205,14 @@ def film(
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(mark, wanted.encode(), overwrite=True)
-    labels = script.labels()
-    write_bytes(folder / "labels.csv", _label_table(labels).encode(), overwrite=True)
-    render_all(script.recordings(), folder, jobs, tell)
+    labels = settings.labels()
+    table = io.StringIO()
+    rows = [["id", "name"], *([label.label_id, label.name] for label in labels)]
+    csv.writer(table, lineterminator="\n").writerows(rows)
+    write_bytes(folder / "labels.csv", table.getvalue().encode(), overwrite=True)
+    render_all(settings.recordings(), folder, jobs, on_progress)
     return labels
 
 
-def _label_table(labels: Sequence[Label]) -> str:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerows([["id", "name"], *([label.label_id, label.name] for label in labels)])
-    return table.getvalue()
-
-
-def _titled(name: str) -> str:
-    return name.replace("-", " ").title()
+def _title(dance: int) -> str:
+    return compose_dance(dance).name.replace("-", " ").title()

@@ -1,7 +1,7 @@
 """The demonstration: render dances, learn them from video, recognise other performances.
 
-Everything in it is rendered: the videos show mannequins that perform procedural
-choreographies. From the video files on, the path is the one every user's clip takes.
+The videos show mannequins that perform procedural choreographies. From the video files on, the
+path is the one that every user's clip takes.
 """
 
 import json
@@ -14,14 +14,14 @@ from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.analyse_files import analyse_files
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
+from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance
 from dancematch.synthetic.rendering.render_many import StageProgress, render_all
 from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Match, Motion, Verdict
 
-VERSION = 1  # of what is rendered: a folder of another version is not continued
+VERSION = 1  # of the videos: a folder of another version is not continued
 KNOWN_DANCES = 6
 SIZE = (640, 480)
 _MARK = "demo.json"
@@ -29,35 +29,32 @@ _MARK = "demo.json"
 
 @dataclass(frozen=True)
 class Scene:
-    """One rendered clip: who dances what, and how it is filmed."""
+    """One rendered clip: its choreography, its dancer, and how it is filmed."""
 
     name: str
     dance: int  # seed of the choreography
-    dancer: int = 0  # seed of body, manner and clothes
+    dancer: int = 0  # seed of body, style and clothes
     azimuth: float = 0.0
     tempo: float = 1.0
     mirrored: bool = False
     seconds: tuple[float, float] | None = None  # the excerpt, if not the whole
     story: str = ""
 
-    def choreography(self) -> Choreography:
-        """What is danced."""
-        return compose_dance(self.dance, eight_counts=3, bpm=112 + 4 * (self.dance % 4))
-
     def motion(self) -> Motion:
-        """How it is danced."""
-        # Everybody keeps the music's tempo, so that `tempo` alone says how fast a clip is.
-        motion = perform(self.choreography(), replace(Dancer.random(self.dancer), tempo=1.0))
+        """The motion of the clip."""
+        dance = compose_dance(self.dance, eight_counts=3, bpm=112 + 4 * (self.dance % 4))
+        # All dancers keep the music's tempo, so that `tempo` alone says how fast a clip is.
+        motion = perform(dance, replace(Dancer.random(self.dancer), tempo=1.0))
         motion = change_tempo(motion, self.tempo) if self.tempo != 1 else motion
         motion = mirror(motion) if self.mirrored else motion
         return excerpt(motion, *self.seconds) if self.seconds else motion
 
-    def film(self, folder: Path) -> Path:
-        """Render it into `folder`, unless it is there already."""
+    def render_to(self, folder: Path) -> Path:
+        """Render into `folder`, unless the video exists."""
         path = folder / f"{self.name}.mp4"
         if not path.exists():
-            look, camera = Appearance.random(self.dancer), Camera(azimuth=self.azimuth)
-            render(self.motion(), path, appearances=[look], camera=camera, size=SIZE)
+            appearance, camera = Appearance.random(self.dancer), Camera(azimuth=self.azimuth)
+            render(self.motion(), path, appearances=[appearance], camera=camera, size=SIZE)
         return path
 
 
@@ -83,7 +80,7 @@ def query_scenes() -> list[Scene]:
 
 @dataclass(frozen=True)
 class DemoAnswer:
-    """What was asked, and what came back."""
+    """A query, its expected answer, and the answer of the search."""
 
     query: str
     story: str
@@ -104,11 +101,11 @@ class Demo:
     folder: Path
     known: tuple[Scene, ...]
     answers: tuple[DemoAnswer, ...]
-    motions: dict[str, Motion]  # of the queries, by name, as the estimator saw them
+    motions: dict[str, Motion]  # of the queries, by name, as estimated from video
 
     @property
     def catalogue(self) -> Path:
-        """Where the known dances are kept."""
+        """The catalogue of the known dances."""
         return self.folder / "dances.db"
 
 
@@ -119,11 +116,11 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
     known, queries = known_scenes(), query_scenes()
     render_all(_longest_first(known + queries), folder, jobs, on_stage("rendering"))
     with open_catalogue(folder / "dances.db") as catalogue:
-        clips = [scene.film(folder) for scene in known]
+        clips = [scene.render_to(folder) for scene in known]
         for added in catalogue.add_many(clips, jobs=jobs, on_progress=on_stage("learning")):
             if added.error is not None:
                 raise added.error
-        asked = [scene.film(folder) for scene in queries]
+        asked = [scene.render_to(folder) for scene in queries]
         motions: dict[str, Motion] = {}
         answers = []
         outcomes = analyse_files(asked, jobs=jobs, on_progress=on_stage("recognising"))
@@ -133,11 +130,11 @@ def run_demo(folder: str | Path, *, jobs: int = os.cpu_count() or 1, on_stage: S
             answer = catalogue.search(outcome.motions, limit=KNOWN_DANCES)
             nearest, found = answer.candidates, answer.matches
             motions[scene.name] = outcome.motions[(nearest[0].dancer if nearest else 1) - 1]
-            answers.append(_answer(scene, {s.dance: s.name for s in known}, found, nearest))
+            answers.append(_make_answer(scene, {s.dance: s.name for s in known}, found, nearest))
     return Demo(folder, tuple(known), tuple(answers), motions)
 
 
-def _answer(
+def _make_answer(
     scene: Scene, names: dict[int, str], found: Sequence[Match], nearest: Sequence[Match]
 ) -> DemoAnswer:
     expected = names.get(scene.dance)
@@ -159,7 +156,7 @@ def _answer(
 
 
 def _claim(folder: Path) -> None:
-    """Make the folder ours, or see that it already is."""
+    """Make the folder, or check that it is a demo's."""
     mark = folder / _MARK
     wanted = {"demo": VERSION}
     try:
@@ -176,5 +173,5 @@ def _claim(folder: Path) -> None:
 
 
 def _longest_first(scenes: Sequence[Scene]) -> list[Scene]:
-    """So that no process is left alone with a long one at the end."""
+    """The scenes, excerpts last, so that the processes finish at about the same time."""
     return sorted(scenes, key=lambda scene: scene.seconds is not None)

@@ -51,10 +51,11 @@ def benchmark_command(
     """
     if synthetic == bool(videos) or synthetic == (labels is not None):
         raise click.UsageError("give VIDEOS and --labels, or --synthetic without them")
-    from dancematch.benchmark.build import Edition, build
+    from dancematch.benchmark.build import build
     from dancematch.benchmark.build_folder import BuildFolder
+    from dancematch.benchmark.build_plan import Edition
     from dancematch.benchmark.labels import read_labels
-    from dancematch.benchmark.synthetic_edition import EditionSettings, film
+    from dancematch.benchmark.synthetic_edition import EditionSettings, render_edition
     from dancematch.pose.blazepose import BlazePose
 
     with ExitStack() as stages:
@@ -65,11 +66,13 @@ def benchmark_command(
 
         if synthetic:
             settings = EditionSettings(choreographies, performances, seed, seconds)
-            # Nobody is to be protected, and the same seed shall give the same bytes.
+            # No person needs protection, and the same seed must give the same bytes.
             build_folder = BuildFolder(output, secret=hashlib.sha256(settings.name.encode()).hexdigest())
             places: tuple[Path, ...] = (output / "videos",)
-            made = film(settings, places[0], jobs=jobs, force=force, tell=on_stage("rendering"))
-            edition = Edition(settings.name, tuple(made), synthetic=True)
+            rendered = render_edition(
+                settings, places[0], jobs=jobs, force=force, on_progress=on_stage("rendering")
+            )
+            edition = Edition(settings.name, tuple(rendered), synthetic=True)
         else:
             edition = Edition(name, tuple(read_labels(labels or "")))
             build_folder, places = BuildFolder(output), videos

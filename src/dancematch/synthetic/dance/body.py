@@ -1,7 +1,7 @@
 """A dancer's body: from pose channels to the joints of `body15`, with bones of fixed length.
 
-Arms and torso follow their directions; legs reach for the feet, so that feet stay where
-the steps put them and knees bend forward whatever the hips do.
+Arms and torso follow their directions; legs are solved from the feet, so that feet stay where
+the steps put them and knees always bend forward.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Body:
 
     @property
     def leg_metres(self) -> float:
-        """The unit of every step."""
+        """Leg length in metres, the unit of every step."""
         return self.leg * self.height
 
 
@@ -45,14 +45,14 @@ class PoseChannels:
     heading: Array  # [frames]; 0 faces +z, a quarter turn to the left +x
 
 
-def pose_joints(posture: PoseChannels, body: Body) -> Array:
-    """Compute the joints of `body15` in metres, [frames, 15, 3], floor at 0."""
-    torso = posture.torso
-    facing = _turn(posture.heading)
+def pose_joints(pose: PoseChannels, body: Body) -> Array:
+    """The joints of `body15` in metres, [frames, 15, 3], floor at 0."""
+    torso = pose.torso
+    facing = _turn(pose.heading)
     hips = facing @ _turn(torso["hip_yaw"]) @ _roll(torso["hip_roll"])
     chest = facing @ _turn(torso["twist"]) @ _pitch(torso["lean"]) @ _roll(-torso["side"])
-    feet = _place_feet(posture, body, facing)  # [frames, 2, 3]
-    joints: dict[str, Array] = {"pelvis": _place_pelvis(posture, body, facing, feet)}
+    feet = _place_feet(pose, body, facing)  # [frames, 2, 3]
+    joints: dict[str, Array] = {"pelvis": _place_pelvis(pose, body, facing, feet)}
     joints["neck"] = joints["pelvis"] + _along(chest, (0, body.torso * body.height, 0))
     skull = chest @ _pitch(torso["nod"]) @ _roll(-torso["tilt"])
     joints["head"] = joints["neck"] + _along(skull, (0, body.head * body.height, 0.01 * body.height))
@@ -60,23 +60,23 @@ def pose_joints(posture: PoseChannels, body: Body) -> Array:
     for number, (side, sign) in enumerate((("left", 1), ("right", -1))):
         shoulder = joints["neck"] + _along(girdle, (sign * body.shoulders / 2 * body.height, 0, 0))
         hip = joints["pelvis"] + _along(hips, (sign * body.hips / 2 * body.height, 0, 0))
-        directions = posture.arms[:, number] * (sign, 1, 1)
+        directions = pose.arms[:, number] * (sign, 1, 1)
         joints |= {f"{side}_shoulder": shoulder, f"{side}_hip": hip}
-        joints |= _arm(side, shoulder, np.einsum("fij,fkj->fki", chest, directions), body)
-        joints |= _leg(side, hip, feet[:, number], _along(hips, (0.22 * sign, 0, 1)), body)
+        joints |= _place_arm(side, shoulder, np.einsum("fij,fkj->fki", chest, directions), body)
+        joints |= _solve_leg(side, hip, feet[:, number], _along(hips, (0.22 * sign, 0, 1)), body)
     return np.stack([joints[name] for name in BODY15.joints], axis=1)
 
 
-def _place_feet(posture: PoseChannels, body: Body, facing: Array) -> Array:
-    feet: Array = np.einsum("fij,fkj->fki", facing, posture.legs[:, 1:]) * body.leg_metres
+def _place_feet(pose: PoseChannels, body: Body, facing: Array) -> Array:
+    feet: Array = np.einsum("fij,fkj->fki", facing, pose.legs[:, 1:]) * body.leg_metres
     feet[..., 1] = np.maximum(feet[..., 1], 0) + _ANKLE * body.height
     return feet
 
 
-def _place_pelvis(posture: PoseChannels, body: Body, facing: Array, feet: Array) -> Array:
-    """Put the pelvis where the step wants it, or as high as both legs still reach the feet."""
-    shift = posture.legs[:, 0] + np.stack(
-        [posture.torso["hip_x"], np.zeros(len(facing)), posture.torso["hip_z"]], axis=-1
+def _place_pelvis(pose: PoseChannels, body: Body, facing: Array, feet: Array) -> Array:
+    """The pelvis where the step puts it, or as high as both legs still reach the feet."""
+    shift = pose.legs[:, 0] + np.stack(
+        [pose.torso["hip_x"], np.zeros(len(facing)), pose.torso["hip_z"]], axis=-1
     )
     pelvis: Array = np.einsum("fij,fj->fi", facing, shift) * body.leg_metres
     pelvis[:, 1] += _STRETCH * body.leg_metres + _ANKLE * body.height
@@ -86,20 +86,20 @@ def _place_pelvis(posture: PoseChannels, body: Body, facing: Array, feet: Array)
     return pelvis
 
 
-def _arm(side: str, shoulder: Array, directions: Array, body: Body) -> dict[str, Array]:
+def _place_arm(side: str, shoulder: Array, directions: Array, body: Body) -> dict[str, Array]:
     upper, fore = 0.54 * body.arm * body.height, 0.46 * body.arm * body.height
-    elbow = shoulder + upper * _unit(directions[:, 0])
-    return {f"{side}_elbow": elbow, f"{side}_wrist": elbow + fore * _unit(directions[:, 1])}
+    elbow = shoulder + upper * unit_vectors(directions[:, 0])
+    return {f"{side}_elbow": elbow, f"{side}_wrist": elbow + fore * unit_vectors(directions[:, 1])}
 
 
-def _leg(side: str, hip: Array, foot: Array, ahead: Array, body: Body) -> dict[str, Array]:
+def _solve_leg(side: str, hip: Array, foot: Array, ahead: Array, body: Body) -> dict[str, Array]:
     """Two bones from the hip towards the foot, the knee bent `ahead`."""
     bone = body.leg_metres / 2
     span = foot - hip
     length = np.linalg.norm(span, axis=-1, keepdims=True)
     axis = span / length
     length = np.clip(length, 0.5 * bone, 1.998 * bone)
-    bend = _unit(ahead - (ahead * axis).sum(-1, keepdims=True) * axis)
+    bend = unit_vectors(ahead - (ahead * axis).sum(-1, keepdims=True) * axis)
     knee = hip + axis * length / 2 + bend * np.sqrt(bone**2 - (length / 2) ** 2)
     return {f"{side}_knee": knee, f"{side}_ankle": hip + axis * length}
 
@@ -108,23 +108,24 @@ def _along(frames: Array, vector: tuple[float, float, float]) -> Array:
     return np.asarray(frames @ np.asarray(vector, dtype=float))
 
 
-def _unit(vectors: Array) -> Array:
+def unit_vectors(vectors: Array) -> Array:
+    """The vectors [..., 3] scaled to length 1; zero stays zero."""
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9))
 
 
 def _turn(angle: Array) -> Array:
-    """About the upright axis; positive to the dancer's left."""
+    """Rotations about the upright axis; positive to the dancer's left."""
     c, s, o, i = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
     return np.stack([c, o, s, o, i, o, -s, o, c], axis=-1).reshape(-1, 3, 3)
 
 
 def _pitch(angle: Array) -> Array:
-    """Forward."""
+    """Rotations forward."""
     c, s, o, i = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
     return np.stack([i, o, o, o, c, -s, o, s, c], axis=-1).reshape(-1, 3, 3)
 
 
 def _roll(angle: Array) -> Array:
-    """Left side up."""
+    """Rotations that raise the left side."""
     c, s, o, i = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
     return np.stack([c, -s, o, s, c, o, o, o, i], axis=-1).reshape(-1, 3, 3)

@@ -1,4 +1,4 @@
-"""Where the camera stands, and where a point in the room falls in the picture.
+"""The camera: where it stands, and where a point of the room is in the picture.
 
 World: metres, y up, z towards a camera at azimuth 0. Camera: x right, y down, z away.
 """
@@ -14,7 +14,7 @@ from dancematch.errors import InputError
 Array = NDArray[np.float64]
 
 _MARGIN_METRES = 0.2  # hair, hands and shoes reach beyond the joints
-_FILLED = 0.94  # share of the picture that a dancer may use
+_MAX_FILL = 0.94  # share of the picture that dancers may take
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Camera:
 
     azimuth: float = 0.0  # degrees around the dancers; 0 sees a dancer who faces +z from the front
     height: float = 1.25  # metres
-    distance: float | None = None  # metres; as close as everybody fits if not given
+    distance: float | None = None  # metres; None: as close as all dancers fit
     focal: float = 1.5  # focal length over picture height
 
     def __post_init__(self) -> None:
@@ -35,24 +35,24 @@ class Camera:
 
 @dataclass(frozen=True)
 class CameraView:
-    """A camera that has been aimed: `rotation` turns the world into the camera's axes."""
+    """An aimed camera: `rotation` turns world axes into camera axes."""
 
     rotation: Array  # [3, 3]
     position: Array  # [3] metres
     focal: float  # pixels
     size: tuple[int, int]  # width, height
 
-    def see(self, points: ArrayLike) -> Array:
-        """Turn points into the camera's axes, metres."""
+    def to_camera(self, points: ArrayLike) -> Array:
+        """The points in the camera's axes, metres."""
         return np.asarray((np.asarray(points, dtype=float) - self.position) @ self.rotation.T)
 
     def project(self, points: ArrayLike) -> Array:
-        """Where the points fall: pixels from the top left corner, [..., 2]."""
-        seen = self.see(points)
+        """The points in the picture: pixels from the top left corner, [..., 2]."""
+        seen = self.to_camera(points)
         return seen[..., :2] / seen[..., 2:] * self.focal + np.array(self.size) / 2
 
     def rays(self, factor: int = 1) -> Array:
-        """Give each pixel's direction in the world, [height, width, 3], of a `factor` times finer picture."""
+        """Each pixel's direction in the world, [height, width, 3], of a `factor` times finer picture."""
         width, height = self.size
         x = (np.arange(width * factor) + 0.5) / factor - width / 2
         y = (np.arange(height * factor) + 0.5) / factor - height / 2
@@ -61,11 +61,11 @@ class CameraView:
 
 
 def aim(camera: Camera, points: Sequence[ArrayLike], size: tuple[int, int]) -> CameraView:
-    """Aim at the middle of all points (arrays of [..., 3]; NaN is ignored)."""
-    cloud = np.concatenate([np.asarray(each, dtype=float).reshape(-1, 3) for each in points])
+    """The camera aimed at the middle of all points (arrays of [..., 3]; NaN is ignored)."""
+    cloud = np.concatenate([np.asarray(array, dtype=float).reshape(-1, 3) for array in points])
     cloud = cloud[np.isfinite(cloud).all(axis=1)]
     if not len(cloud):
-        raise InputError("nothing to look at: no joint is seen in any frame")
+        raise InputError("nothing to film: no joint is seen in any frame")
     target = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
     focal = camera.focal * size[1]
     distance = camera.distance or 4.0
@@ -88,8 +88,8 @@ def _look_at(
 
 
 def _fitting_distance(view: CameraView, cloud: Array, distance: float) -> float:
-    """Find the nearest that keeps every point in the picture."""
-    seen = view.see(cloud)
-    half = _FILLED * np.array(view.size) / 2
+    """The nearest distance that keeps every point in the picture."""
+    seen = view.to_camera(cloud)
+    half = _MAX_FILL * np.array(view.size) / 2
     needed = (np.abs(seen[:, :2]) + _MARGIN_METRES) * view.focal / half - seen[:, 2:]
     return float(distance + needed.max())

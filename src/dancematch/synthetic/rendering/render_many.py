@@ -12,25 +12,25 @@ from dancematch.errors import InputError
 from dancematch.pipeline.analysis import Progress
 from dancematch.pipeline.parent_watch import end_with_parent
 
-StageProgress = Callable[[str], Progress]  # names a stage of the work and gives the way to tell its progress
+StageProgress = Callable[[str], Progress]  # begins a named stage and returns its progress callback
 
 
 class Renderable(Protocol):
-    """Whatever can render itself; it is sent to another process."""
+    """A clip that renders itself; it is pickled for another process."""
 
-    def film(self, folder: Path) -> Path:
-        """Render it into `folder`, unless it is there already."""
+    def render_to(self, folder: Path) -> Path:
+        """Render into `folder`, unless the video exists."""
 
 
-def render_all(scenes: Sequence[Renderable], folder: Path, jobs: int, tell: Progress) -> None:
-    """Render all scenes, several at a time; the first ones given are the first to begin."""
+def render_all(clips: Sequence[Renderable], folder: Path, jobs: int, on_progress: Progress) -> None:
+    """Render all clips, `jobs` at a time, in the order given."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(scenes)), context, _start_renderer)
+    pool = ProcessPoolExecutor(min(jobs, len(clips)), context, _start_worker)
     try:
-        futures = [pool.submit(scene.film, folder) for scene in scenes]
+        futures = [pool.submit(clip.render_to, folder) for clip in clips]
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()
-            tell(done / len(scenes))
+            on_progress(done / len(clips))
     except BrokenProcessPool:
         raise InputError("a process that rendered a video died, perhaps for lack of memory") from None
     except OSError as error:
@@ -39,7 +39,7 @@ def render_all(scenes: Sequence[Renderable], folder: Path, jobs: int, tell: Prog
         pool.shutdown(cancel_futures=True)
 
 
-def _start_renderer() -> None:
+def _start_worker() -> None:
     end_with_parent()
-    # Ctrl-C ends a rendering at once; what it has written so far is written again next time.
+    # Ctrl-C ends a worker at once; an unfinished video is rendered again next time.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -15,25 +15,25 @@ Image = NDArray[np.uint8]
 
 _HALF_METRES = 3.4  # half the room's width, beyond the dancers' own
 _CEILING = 3.6
-_LAMP = (0.35, -0.25)  # how far a shadow falls sideways for each metre of height: x, z
-_CELL = 0.03  # metres of floor a cell of the shadow's texture
+_LAMP = (0.35, -0.25)  # sideways shift of a shadow per metre of height: x, z
+_CELL = 0.03  # metres of floor per cell of the shadow texture
 
 
 @dataclass(frozen=True)
 class Room:
-    """A room seen from one place: what never changes in a clip is painted once."""
+    """A room from one camera: what stays the same in all frames is painted once."""
 
     picture: Image  # [height, width, 3]
-    shadow_map: tuple[NDArray[np.float32], NDArray[np.float32]]  # where on the texture each pixel looks
+    shadow_map: tuple[NDArray[np.float32], NDArray[np.float32]]  # each pixel's place on the texture
     corner: Array  # [2] metres: x and z of the texture's first cell
     cells: tuple[int, int]  # of the texture: along x, along z
 
 
-def paint_room(view: CameraView, joints: Array, look: Appearance) -> Room:
-    """Paint the room around the dancers' joints [..., 3]."""
+def paint_room(view: CameraView, joints: Array, appearance: Appearance) -> Room:
+    """The empty room around the dancers' joints [..., 3]."""
     low = np.nanmin(joints.reshape(-1, 3), axis=0)
     high = np.nanmax(joints.reshape(-1, 3), axis=0)
-    picture = _paint(view, ((low + high) / 2, (high - low) / 2), look)
+    picture = _draw_room(view, ((low + high) / 2, (high - low) / 2), appearance)
     corner = low[[0, 2]] - 1.2
     cells = np.ceil((high - low)[[0, 2]] / _CELL + 2.4 / _CELL).astype(int)
     rays = view.rays()
@@ -47,12 +47,12 @@ def paint_room(view: CameraView, joints: Array, look: Appearance) -> Room:
     )
 
 
-def add_shadows(room: Room, solids: Capsules) -> Image:
-    """Give the room's picture with the shadows of one frame's bars."""
+def add_shadows(room: Room, capsules: Capsules) -> Image:
+    """The room's picture with the shadows of one frame's capsules."""
     texture = np.zeros((room.cells[1], room.cells[0]), dtype=np.uint8)
-    ends = [(_fall(points) - room.corner) / _CELL for points in (solids.start, solids.end)]
-    widths = np.maximum(2 * solids.radii.mean(axis=1) / _CELL, 1)
-    there = np.isfinite(ends[0] + ends[1]).all(axis=1) & (solids.radii.max(axis=1) > 0.025)
+    ends = [(_project_shadow(points) - room.corner) / _CELL for points in (capsules.start, capsules.end)]
+    widths = np.maximum(2 * capsules.radii.mean(axis=1) / _CELL, 1)
+    there = np.isfinite(ends[0] + ends[1]).all(axis=1) & (capsules.radii.max(axis=1) > 0.025)
     for i in np.flatnonzero(there):
         first, last = (tuple(np.round(end[i] * 16).astype(int).tolist()) for end in ends)
         cv2.line(texture, first, last, 255, round(widths[i]), cv2.LINE_AA, 4)
@@ -63,13 +63,13 @@ def add_shadows(room: Room, solids: Capsules) -> Image:
     return np.asarray(cv2.multiply(room.picture, cv2.merge([shade] * 3), scale=1 / 255), dtype=np.uint8)
 
 
-def _fall(points: Array) -> Array:
-    """Where the lamp throws the points' shadows: x and z on the floor."""
+def _project_shadow(points: Array) -> Array:
+    """The points' shadows on the floor: x and z."""
     return np.stack([points[:, 0] + _LAMP[0] * points[:, 1], points[:, 2] + _LAMP[1] * points[:, 1]], axis=-1)
 
 
-def _paint(view: CameraView, space: tuple[Array, Array], look: Appearance) -> Image:
-    """Show the empty room, drawn finer and averaged."""
+def _draw_room(view: CameraView, space: tuple[Array, Array], appearance: Appearance) -> Image:
+    """The empty room, drawn at double resolution and averaged."""
     rays = view.rays(2)
     middle, half = space
     box = np.array([half[0] + _HALF_METRES, _CEILING, half[2] + _HALF_METRES])
@@ -81,15 +81,17 @@ def _paint(view: CameraView, space: tuple[Array, Array], look: Appearance) -> Im
     reach[~np.isfinite(reach)] = np.inf
     face = reach.argmin(axis=-1)
     hit = view.position + rays * reach.min(axis=-1, keepdims=True)
-    colour = np.where((face == 1)[..., None], _floor(hit, centre, look), _wall(hit, face, look))
+    colour = np.where(
+        (face == 1)[..., None], _floor_colour(hit, centre, appearance), _wall_colour(hit, face, appearance)
+    )
     colour[(face == 1) & (hit[..., 1] > 1)] = (0.86, 0.86, 0.84)  # the ceiling
     fine = (np.clip(colour, 0, 1) * 255).astype(np.uint8)
     return np.asarray(cv2.resize(fine, view.size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _floor(hit: Array, centre: Array, look: Appearance) -> Array:
+def _floor_colour(hit: Array, centre: Array, appearance: Appearance) -> Array:
     x, z = hit[..., 0], hit[..., 2]
-    if look.checkered:
+    if appearance.checkered:
         tone = 0.9 + 0.16 * ((np.floor(x / 0.5) + np.floor(z / 0.5)) % 2)
     else:
         board = np.floor(x / 0.18)
@@ -98,13 +100,13 @@ def _floor(hit: Array, centre: Array, look: Appearance) -> Array:
         tone = tone * np.where(np.mod(x / 0.18, 1) < 0.05, 0.82, 1)
     distance = np.hypot(x - centre[0], z - centre[2])
     tone = tone * (0.72 + 0.33 * np.exp(-((distance / 2.6) ** 2)))
-    return np.asarray(tone[..., None] * look.floor)
+    return np.asarray(tone[..., None] * appearance.floor)
 
 
-def _wall(hit: Array, face: NDArray[np.int64], look: Appearance) -> Array:
+def _wall_colour(hit: Array, face: NDArray[np.int64], appearance: Appearance) -> Array:
     y = hit[..., 1]
     tone = np.where(face == 0, 0.88, 1.0) * (0.86 + 0.1 * np.clip(y / 2.5, 0, 1))
     tone = np.where(y < 0.95, tone * 0.9, tone)
     tone = np.where((y > 0.93) & (y < 0.97), 0.8, tone)
-    plain = tone[..., None] * look.wall
+    plain = tone[..., None] * appearance.wall
     return np.where((y < 0.12)[..., None], np.array([0.92, 0.91, 0.88]) * tone[..., None], plain)
