@@ -91,7 +91,7 @@ def alone(made: Crowd, store, asked, options) -> tuple[dict, list]:
     load = seconds(lambda: kept.current().search(asked[0]))
     figures, answers = measured(lambda query: kept.current().search(query), asked, options)
     kept.settle()
-    show("alone", entries=kept.held().tracks, load_seconds=round(load, 1), **figures)
+    show("alone", entries=kept.latest().tracks, load_seconds=round(load, 1), **figures)
     return figures, answers
 
 

@@ -297,7 +297,7 @@ def test_changes_can_be_followed_while_several_processes_add(store, url):
 def test_the_search_arrays_of_a_server_lie_in_the_users_cache(store, tmp_path, monkeypatch):
     """By the catalogue's own name: neither the URL nor the password is in any file's name."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    monkeypatch.setattr("dancematch.pipeline.cached_engine.FEWEST_KEPT", 1)
+    monkeypatch.setattr("dancematch.pipeline.cached_engine.MIN_CACHED_TRACKS", 1)
     store.add(*new("a"))
     kept = CachedEngine(store, toy_codebook(), ())
     assert 1 == kept.current().tracks

@@ -218,7 +218,7 @@ def test_numbers_say_what_they_are_made_of_and_keep_the_order():
 
 def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkeypatch):
     """A part made anew opens what was kept; a removed dance is left in no kept part."""
-    monkeypatch.setattr("dancematch.pipeline.cached_engine.FEWEST_KEPT", 5)
+    monkeypatch.setattr("dancematch.pipeline.cached_engine.MIN_CACHED_TRACKS", 5)
     fill(store, [f"d{number}" for number in range(20)], 6)
     for part in (ShardOf(0, 2), ShardOf(1, 2)):
         kept = CachedEngine(store, CODEBOOK, BACKGROUND, part)

@@ -18,7 +18,7 @@ from dancematch.cluster.node_analysis import NodeClip, NodeResult, analyse_clip,
 from dancematch.errors import InputError, ModelMismatchError, NoDancerError
 from dancematch.pipeline.limits import WorkLimits
 from dancematch.pipeline.quarantine import Quarantine
-from dancematch.pipeline.tokenise import put_into_words
+from dancematch.pipeline.tokenise import tokenise_motions
 from dancematch.pipeline.worker_process import WorkerSetup
 
 PUPPET = (sys.executable, str(Path(__file__).parents[1] / "cluster_puppet.py"))
@@ -49,7 +49,7 @@ def analyse(path: Path, setup: WorkerSetup) -> NodeResult:
 def test_a_clip_comes_back_as_skeletons_and_words(setup, tmp_path):
     """A node gives the very words that this process would, of a motion file as of a video."""
     (video,) = write_puppets(tmp_path, one=7)
-    expected = put_into_words(small_model(), {1: dance(7)})[1]
+    expected = tokenise_motions(small_model(), {1: dance(7)})[1]
 
     for path in (video, write_dance(tmp_path / "two.npz", 7)):
         found = analyse(path, setup).analysis

@@ -10,7 +10,7 @@ from dance_samples import dance, write_dance
 from dancematch import formats
 from dancematch.motion import excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.dedup import Pair, _groups, _is_one, find_duplicates
+from dancematch.pipeline.dedup import DuplicatePair, _group_pairs, _is_duplicate, find_duplicates
 from dancematch.search.confidence.verdict import MAX_EVALUE, shipped_calibration
 from dancematch.types import Span
 
@@ -28,8 +28,8 @@ def db(tmp_path_factory):
     return folder / "dances.db"
 
 
-def pair(one: str, other: str, score: float = 1.0) -> Pair:
-    return Pair(one, other, score, 3.0, 0.0, False, 1.0, Span(0, 1), Span(0, 1))
+def pair(one: str, other: str, score: float = 1.0) -> DuplicatePair:
+    return DuplicatePair(one, other, score, 3.0, 0.0, False, 1.0, Span(0, 1), Span(0, 1))
 
 
 def test_the_same_dances_are_found_however_they_were_changed(db):
@@ -74,8 +74,8 @@ def test_copies_are_named_in_a_catalogue_of_any_size():
     most = shipped_calibration().most
     copies = replace(pair("a", "b"), log_ratio=most, evalue=1e12 * 10**-most)
 
-    assert _is_one(copies, MAX_EVALUE)
-    assert not _is_one(replace(copies, log_ratio=most - 0.1), MAX_EVALUE)
+    assert _is_duplicate(copies, MAX_EVALUE)
+    assert not _is_duplicate(replace(copies, log_ratio=most - 0.1), MAX_EVALUE)
 
 
 def test_nothing_is_removed(db):
@@ -134,7 +134,7 @@ NAMES = st.sampled_from("abcdefghij")
 def test_groups_are_what_pairs_connect(edges):
     """Written out: whoever can be reached from somebody is in the same group, and nobody else."""
     pairs = [pair(*edge) for edge in sorted(edges)]
-    groups = _groups(pairs)
+    groups = _group_pairs(pairs)
     reach = {name: {name} for edge in edges for name in edge}
     for _ in range(10):
         for one, other in edges:

@@ -107,7 +107,7 @@ class Shard:
 
     @property
     def _engine(self) -> Engine:
-        return self._opened().held()
+        return self._opened().latest()
 
     @staticmethod
     def process() -> int:

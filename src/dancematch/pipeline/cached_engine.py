@@ -1,8 +1,7 @@
-"""A catalogue's engine, up to date with its database and kept on disk between runs.
+"""The engine of a catalogue in this process, up to date with the database, its arrays cached on disk.
 
-What is kept is a cache: it lies beside the database's file or, where that cannot be, in the user's
-cache folder, is never needed, and never a reason to fail. It is gone as soon as a dance is removed:
-nothing of that is to be left anywhere.
+The index cache lies beside the database's file or, where that cannot be written, in the user's cache folder.
+It is never needed and never a reason to fail. Removing a dance deletes it: nothing of the dance may remain.
 """
 
 import glob
@@ -28,38 +27,38 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FEWEST_KEPT = 1000  # tracks; fewer are entered faster than a cache is worth
-CHANGED_SHARE = 0.1  # of the tracks, that have come since the cache was written: then it is written anew
+MIN_CACHED_TRACKS = 1000  # fewer are entered faster than a cache is worth
+CHANGED_SHARE = 0.1  # of the tracks: when so many have been added since, the cache is written again
 
 
 class CachedEngine:
-    """The engine of one catalogue."""
+    """The engine of one catalogue: a `Searcher` in this process."""
 
     def __init__(
         self,
         store: Store,
         codebook: Codebook,
         background: Sequence[Fingerprint],
-        part: ShardOf | None = None,
+        shard: ShardOf | None = None,
     ) -> None:
-        """Of all dances, or of one `part` of them."""
-        self._store, self._codebook, self._background, self._part = store, codebook, background, part
-        self._turn = threading.Lock()
+        """For all dances, or for one `shard` of them."""
+        self._store, self._codebook, self._background, self._shard = store, codebook, background, shard
+        self._lock = threading.Lock()
         self._engine: Engine | None = None
-        self._state = State(0, "")  # of the catalogue, that the engine is up to date with
-        self._come = 0  # tracks since the cache was written
-        self._may_keep = True
-        self._saver: threading.Thread | None = None
+        self._state = State(0, "")  # of the catalogue, as the engine has it
+        self._added = 0  # tracks since the cache was written
+        self._may_cache = True
+        self._writer: threading.Thread | None = None
 
     def current(self) -> "Engine":
-        """The engine, brought up to date with what others have added and removed."""
-        with self._turn:
+        """The engine, brought up to date with what other processes have added and removed."""
+        with self._lock:
             if self._engine is None:
-                self._engine = self._opened() or self._built()
+                self._engine = self._open() or self._build()
                 return self._engine
             changes = self._store.changes(*self._state)
             if changes is None:
-                self._engine = self._built()
+                self._engine = self._build()
             else:
                 self._follow(self._engine, changes)
             return self._engine
@@ -86,46 +85,46 @@ class CachedEngine:
 
     @property
     def state(self) -> State:
-        """The state of the catalogue that the engine is up to date with."""
+        """The state of the catalogue that the engine has."""
         return self._state
 
     def follow(self, changes: Changes) -> None:
-        """Bring the engine up to date by what has been read already, perhaps some of it a second time."""
-        engine = self.held()
-        with self._turn:
+        """Apply changes that the caller has read; some of them may have been applied before."""
+        engine = self.latest()
+        with self._lock:
             self._follow(engine, changes)
 
-    def held(self) -> "Engine":
-        """The engine as it is: nobody asks what others have added."""
+    def latest(self) -> "Engine":
+        """The engine as it is, without asking the database for changes."""
         return self._engine or self.current()
 
     def _follow(self, engine: "Engine", changes: Changes) -> None:
         self._apply(engine, changes)
-        if self._come > max(FEWEST_KEPT, CHANGED_SHARE * engine.tracks):
-            self._keep(engine)
+        if self._added > max(MIN_CACHED_TRACKS, CHANGED_SHARE * engine.tracks):
+            self._write_cache(engine)
 
     def remove_cache(self) -> None:
-        """Leave nothing on disk: something was removed that is not to be found any more."""
+        """Delete the index caches: they hold a dance that was removed."""
         from dancematch.search.words.index_cache import remove_index_cache
 
-        self._may_keep = False  # the engine still holds in its arrays what was removed
+        self._may_cache = False  # the engine's own arrays still hold what was removed
         self.close()
-        for folder in [*self._folders(), *self._folders_of_parts()]:
+        for folder in [*self._folders(), *self._shard_folders()]:
             remove_index_cache(folder)
 
-    def _folders_of_parts(self) -> Iterator[Path]:
+    def _shard_folders(self) -> Iterator[Path]:
         database = Path(self._store.where)
         if database.is_file():
             pattern = f"{glob.escape(database.name)}.*-of-*{CACHE_SUFFIX}"
             yield from database.parent.glob(pattern)
 
     def _folders(self) -> Iterator[Path]:
-        """Where a cache may be: the better place first."""
+        """Where the cache may be, the better place first."""
         database = Path(self._store.where)
-        if self._part is not None:
-            # Nowhere else: whoever removes a dance must find all that is kept of it.
+        if self._shard is not None:
+            # Nowhere else: removing a dance must find every cache that holds it.
             if database.is_file():
-                number, of = self._part
+                number, of = self._shard
                 yield database.with_name(f"{database.name}.{number}-of-{of}{CACHE_SUFFIX}")
             return
         if database.is_file():
@@ -133,27 +132,27 @@ class CachedEngine:
         try:
             yield cache_folder() / "engines" / self._store.identity
         except (OSError, RuntimeError):
-            return  # nobody has a home
+            return  # there is no home folder
 
     def _stamp(self) -> str:
         return json.dumps(self._state._asdict())
 
-    def _opened(self) -> "Engine | None":
-        """The engine as it was kept, and what has changed since."""
+    def _open(self) -> "Engine | None":
+        """The engine from the cache, with the changes since."""
         for folder in self._folders():
-            found = self._opened_from(folder)
+            found = self._open_from(folder)
             if found is not None:
                 return found
         return None
 
-    def _opened_from(self, folder: Path) -> "Engine | None":
+    def _open_from(self, folder: Path) -> "Engine | None":
         from dancematch.search.engine import Engine
         from dancematch.search.words.index_cache import stamp_of
 
         stamp = stamp_of(folder)
         try:
-            told = json.loads(stamp or "{}")
-            since = State(int(told["generation"]), str(told["token"]))
+            cached = json.loads(stamp or "{}")
+            since = State(int(cached["generation"]), str(cached["token"]))
         except (ValueError, TypeError, KeyError):
             return None
         if stamp is None:
@@ -166,48 +165,48 @@ class CachedEngine:
         return engine
 
     def _apply(self, engine: "Engine", changes: Changes) -> None:
-        added = [t for t in changes.added if self._part is None or self._part.holds(t.dance_key)]
-        back = [track.key for track in added]
-        gone = engine.remove([*changes.removed, *back]) - set(back)
+        added = [t for t in changes.added if self._shard is None or self._shard.holds(t.dance_key)]
+        replaced = [track.key for track in added]
+        removed = engine.remove([*changes.removed, *replaced]) - set(replaced)
         engine.add(added)
         self._state = State(changes.generation, changes.token)
-        self._come += len(added)
-        if gone:  # for good: others are back, with something about them changed
+        self._added += len(added)
+        if removed:
             self.remove_cache()
 
-    def _built(self) -> "Engine":
-        """A fresh engine of all that is in the database."""
+    def _build(self) -> "Engine":
+        """A new engine of all dances in the database."""
         from dancematch.search.engine import Engine
 
         engine = Engine(self._codebook, background=self._background)
-        self._state, pieces = packed_tracks(self._store, self._part)
+        self._state, pieces = packed_tracks(self._store, self._shard)
         for piece in pieces:
             engine.enter(piece)
-        self._may_keep = True
-        if engine.tracks >= FEWEST_KEPT:
-            self._keep(engine)
+        self._may_cache = True
+        if engine.tracks >= MIN_CACHED_TRACKS:
+            self._write_cache(engine)
         return engine
 
-    def _keep(self, engine: "Engine") -> None:
-        """Write the cache where it can be written, while searches go on."""
-        if self._may_keep:
+    def _write_cache(self, engine: "Engine") -> None:
+        """Write the cache in a thread of its own, while searches go on."""
+        if self._may_cache:
             self.close()
-            self._come = 0
+            self._added = 0
             work = (engine, list(self._folders()), self._stamp())
-            self._saver = threading.Thread(target=self._write, args=work, name="dancematch-cache")
-            self._saver.start()
+            self._writer = threading.Thread(target=self._write_to_first, args=work, name="dancematch-cache")
+            self._writer.start()
 
-    def _write(self, engine: "Engine", folders: Sequence[Path], stamp: str) -> None:
+    def _write_to_first(self, engine: "Engine", folders: Sequence[Path], stamp: str) -> None:
         for folder in folders:
             try:
                 engine.save(folder, stamp)
                 return
             except (CatalogueError, OSError) as error:
                 log.info("%s", error)
-        self._may_keep = False
+        self._may_cache = False
 
     def close(self) -> None:
-        """Wait until what is being written is written."""
-        if self._saver is not None:
-            self._saver.join()
-            self._saver = None
+        """Wait until the cache is written."""
+        if self._writer is not None:
+            self._writer.join()
+            self._writer = None

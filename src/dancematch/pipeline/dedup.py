@@ -1,7 +1,7 @@
-"""Which dances of a catalogue are one and the same: each is searched for among the others.
+"""Duplicates in a catalogue: each dance is searched for among the others.
 
-Words are taken as they are kept; the mirrored reading is made from the skeletons or, where they
-were not kept, from what the words tell of. One search per dance: the cost grows with the dances.
+Words are taken as they are stored; the mirrored variant is tokenised from the skeletons or, without any,
+from what the words decode to. One search per dance: the cost grows with the number of dances.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # the command line takes a default from here, and must not wa
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.search.engine import Query
 
-NEAREST = 10  # others of each dance that are looked at; larger groups hang together through their members
+NEAREST = 10  # candidates per dance; larger groups are connected through their members
 
 
 @dataclass(frozen=True)
-class Pair:
+class DuplicatePair:
     """Two dances that are one, and where."""
 
     one: str
@@ -37,11 +37,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Dances that hang together by pairs."""
+class DuplicateGroup:
+    """Dances that are connected by pairs."""
 
     dances: tuple[str, ...]
-    pairs: tuple[Pair, ...]  # best first
+    pairs: tuple[DuplicatePair, ...]  # best first
 
 
 def find_duplicates(
@@ -52,85 +52,87 @@ def find_duplicates(
     label: str | None = None,
     collection: str | None = None,
     on_progress: "Progress | None" = None,
-) -> list[Group]:
+) -> list[DuplicateGroup]:
     """The groups of dances that are one dance, the largest first; nothing is changed.
 
-    `max_evalue` is for the whole catalogue: so many wrong pairs may come by accident in all. A pair whose
-    likelihood ratio is the largest that can be said is named in a catalogue of any size. `label` and
-    `collection` say whose duplicates are looked for; they may be of any.
+    `max_evalue` is for the whole catalogue: so many wrong pairs may come by accident in all. A pair with the
+    largest likelihood ratio that the calibration supports is named in a catalogue of any size. `label` and
+    `collection` choose the dances whose duplicates are searched for, among all dances.
     """
     chosen = [dance.dance_id for dance in catalogue.dances(label=label, collection=collection)]
-    said: dict[str, list[Fingerprint]] = {}
+    words_of: dict[str, list[Fingerprint]] = {}
     for name, words in catalogue.fingerprints():
-        said.setdefault(name, []).append(words)
-    pairs: dict[tuple[str, str], Pair] = {}
+        words_of.setdefault(name, []).append(words)
+    pairs: dict[tuple[str, str], DuplicatePair] = {}
     for done, name in enumerate(chosen, start=1):
-        queries = list(_queries(said.get(name, []), catalogue.motions(name), catalogue.tokeniser))
+        queries = list(_make_queries(words_of.get(name, []), catalogue.motions(name), catalogue.tokeniser))
         for match in catalogue.engine().search(queries, limit=NEAREST + 1):
-            pair = _pair(name, match, trials=len(said))
+            pair = _make_pair(name, match, trials=len(words_of))
             known = pairs.get((pair.one, pair.other))
             if match.dance_id != name and (known is None or pair.evalue < known.evalue):
                 pairs[pair.one, pair.other] = pair
         if on_progress is not None:
             on_progress(done / len(chosen))
-    return _groups([pair for pair in pairs.values() if _is_one(pair, max_evalue) and pair.score >= min_score])
+    return _group_pairs(
+        [pair for pair in pairs.values() if _is_duplicate(pair, max_evalue) and pair.score >= min_score]
+    )
 
 
-def _is_one(pair: Pair, max_evalue: float) -> bool:
-    """Whether a pair is to be named."""
+def _is_duplicate(pair: DuplicatePair, max_evalue: float) -> bool:
+    """Whether the two are one dance."""
     # The ratio is bounded, the number of pairs is not: among thousands of dances even copies would not do.
     return pair.evalue <= max_evalue or pair.log_ratio >= shipped_calibration().most
 
 
-def _queries(
-    said: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
+def _make_queries(
+    stored: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
 ) -> "Iterator[Query]":
-    """Each dancer of a dance, as kept and mirrored."""
+    """Both variants of each dancer of a dance."""
     from dancematch.pipeline.query import hide_unseen, query_of_words
     from dancematch.search.engine import Query
 
-    if len(motions) != len(said):  # of some dancer no skeletons were kept
-        for performance in query_of_words(said, tokeniser).dancers:
-            yield from performance.queries()
+    if len(motions) != len(stored):  # of some dancer there are no skeletons
+        for dancer in query_of_words(stored, tokeniser).dancers:
+            yield from dancer.queries()
         return
-    for dancer, (words, motion) in enumerate(zip(said, motions, strict=True), start=1):
-        yield Query(words, False, dancer)
-        yield Query(hide_unseen(tokeniser.fingerprint(mirror(motion)), words), True, dancer)
+    for number, (words, motion) in enumerate(zip(stored, motions, strict=True), start=1):
+        yield Query(words, False, number)
+        yield Query(hide_unseen(tokeniser.fingerprint(mirror(motion)), words), True, number)
 
 
-def _pair(name: str, match: Match, trials: int) -> Pair:
+def _make_pair(name: str, match: Match, trials: int) -> DuplicatePair:
     """A match as a pair, in order of name."""
-    # Every dance is searched for: what accident gives so often in one search, it gives more often in all.
+    # Every dance is searched for: accidents of one search come as often again in each of the others.
     evalue = float("inf") if match.evalue is None else match.evalue * trials
     strength = match.score, match.log_ratio or 0.0, evalue
     if name <= match.dance_id:
-        return Pair(
+        return DuplicatePair(
             name, match.dance_id, *strength, match.mirrored, match.tempo,
             match.query, match.reference,
         )  # fmt: skip
     tempo = None if match.tempo is None else 1 / match.tempo
-    return Pair(match.dance_id, name, *strength, match.mirrored, tempo, match.reference, match.query)
+    return DuplicatePair(match.dance_id, name, *strength, match.mirrored, tempo, match.reference, match.query)
 
 
-def _groups(pairs: Sequence[Pair]) -> list[Group]:
+def _group_pairs(pairs: Sequence[DuplicatePair]) -> list[DuplicateGroup]:
     """Connected components, the largest first, then by name."""
     group_of: dict[str, str] = {}
     for pair in pairs:
-        one, other = _first(group_of, pair.one), _first(group_of, pair.other)
+        one, other = _representative(group_of, pair.one), _representative(group_of, pair.other)
         group_of[max(one, other)] = min(one, other)
     members: dict[str, set[str]] = {}
     for pair in pairs:
-        members.setdefault(_first(group_of, pair.one), set()).update((pair.one, pair.other))
+        members.setdefault(_representative(group_of, pair.one), set()).update((pair.one, pair.other))
     best_first = sorted(pairs, key=lambda pair: (-pair.log_ratio, -pair.score, pair.one, pair.other))
     found = [
-        Group(tuple(sorted(names)), tuple(pair for pair in best_first if pair.one in names))
+        DuplicateGroup(tuple(sorted(names)), tuple(pair for pair in best_first if pair.one in names))
         for names in members.values()
     ]
     return sorted(found, key=lambda group: (-len(group.dances), group.dances))
 
 
-def _first(group_of: Mapping[str, str], name: str) -> str:
-    """The dance that a group goes by."""
+def _representative(group_of: Mapping[str, str], name: str) -> str:
+    """The first dance, by name, of the group that a dance is in."""
     while group_of.get(name, name) != name:
         name = group_of[name]
     return name

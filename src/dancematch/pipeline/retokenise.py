@@ -1,8 +1,8 @@
-"""A catalogue into another model's words, made from the skeletons it keeps.
+"""A catalogue tokenised again by another model, from the skeletons it stores.
 
-Within a catalogue the words are made first, while others go on reading and writing; then all of them
-are replaced in one transaction. Whatever ends the process before leaves the old ones. Into another
-catalogue they go some at a time, while the old ones keep answering; what is there already is skipped.
+In place, all words are made first, while other processes go on reading and writing, and are replaced in one
+transaction: a crash before it leaves the old ones. Into another catalogue dances are copied one by one, while
+the old one keeps answering; those that are there already are skipped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,23 +14,23 @@ from dancematch.errors import CatalogueError
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.analysis import Progress
-from dancematch.pipeline.tokenise import period_in, put_into_words
+from dancematch.pipeline.tokenise import period_in, tokenise_motions
 
-_NAMED = 20  # dances that a message names before it only counts
+_MAX_NAMED = 20  # dances that a message names before it only counts
 
 
 @dataclass(frozen=True)
 class Retokenised:
-    """What became of a catalogue whose words were to be made anew."""
+    """The result of tokenising a catalogue again."""
 
     old_model: str
     new_model: str
     dances: int  # that have new words
-    dropped: tuple[str, ...] = ()  # dances that were forgotten, by name
+    dropped: tuple[str, ...] = ()  # names of dances that were removed
 
     @property
     def changed(self) -> bool:
-        """Whether there was anything to do."""
+        """Whether the model was another one."""
         return self.old_model != self.new_model
 
 
@@ -43,8 +43,8 @@ def retokenise(
 ) -> Retokenised:
     """Put every dance of a catalogue into the words of `tokeniser`, all of them at once or none.
 
-    A dance cannot come along if the skeletons of one of its dancers were not kept, or if they
-    are too short for the model: such dances are refused, or forgotten if `drop_missing` says so.
+    Without the skeletons of each dancer, or with skeletons too short for the model, a dance has no new
+    words: that is an error, or removes the dance if `drop_missing` is given.
     """
     store = Store(where, None, create=False)
     try:
@@ -63,7 +63,7 @@ def retokenise(
             if on_progress is not None:
                 on_progress(done / len(names))
         if missing and not drop_missing:
-            raise _left_behind(store, missing, len(names))
+            raise _missing_skeletons(store, missing, len(names))
         store.replace_words(tokeniser.model_id, made, generation=generation)
         return Retokenised(old_model, tokeniser.model_id, len(names) - len(missing), tuple(missing))
     finally:
@@ -81,28 +81,28 @@ def retokenise_into(
     """Put every dance of `source` into the words of `tokeniser` in the catalogue `target`, made if need be.
 
     The source is only read. What is in the target by content is skipped: an interrupted run goes on, and
-    one that is repeated brings along what was added since. Dances that cannot come along are refused at
-    the end, or left out if `drop_missing` says so.
+    a repeated one adds what has come since. Dances without new words are an error at the end, or left out
+    if `drop_missing` is given.
     """
     old, new = Store(source, None, create=False), Store(target, tokeniser.model_id, called=called)
     try:
         missing: list[str] = []
         known = old.dances()
         for done, dance in enumerate(known, start=1):
-            if new.find_content(dance.content_hash) is None and not _put(old, new, dance, tokeniser):
+            if new.find_content(dance.content_hash) is None and not _copy_dance(old, new, dance, tokeniser):
                 missing.append(dance.dance_id)
             if on_progress is not None:
                 on_progress(done / len(known))
         if missing and not drop_missing:
-            raise _left_behind(old, missing, len(known), "all others are in the new catalogue")
+            raise _missing_skeletons(old, missing, len(known), "all others are in the new catalogue")
         return Retokenised(old.model_id, new.model_id, len(known) - len(missing), tuple(missing))
     finally:
         old.close()
         new.close()
 
 
-def _put(old: Store, new: Store, dance: Dance, tokeniser: Tokeniser) -> bool:
-    """Keep a dance of the old catalogue in the new one; False if its skeletons are missing."""
+def _copy_dance(old: Store, new: Store, dance: Dance, tokeniser: Tokeniser) -> bool:
+    """Store a dance of the old catalogue in the new one; False if its skeletons are missing."""
     motions = old.dancers(dance.dance_id)
     made = [
         StoredTrack(one.fingerprint, motions[one.dancer], one.period_seconds, one.period_strength, one.dancer)
@@ -116,16 +116,16 @@ def _put(old: Store, new: Store, dance: Dance, tokeniser: Tokeniser) -> bool:
 def _new_words(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[NewWords]:
     """The words of a dance's dancers; none if the skeletons of any of them are missing."""
     dancers = store.dancers(dance_id)
-    kept = {dancer: motion for dancer, motion in dancers.items() if motion is not None}
-    if len(kept) == len(dancers):
-        for dancer, words in put_into_words(tokeniser, kept).items():
+    stored = {dancer: motion for dancer, motion in dancers.items() if motion is not None}
+    if len(stored) == len(dancers):
+        for dancer, words in tokenise_motions(tokeniser, stored).items():
             yield NewWords(dance_id, dancer, words, *period_in(words, tokeniser))
 
 
-def _left_behind(
+def _missing_skeletons(
     store: Store, missing: Sequence[str], known: int, state: str = "nothing was changed"
 ) -> CatalogueError:
-    named = ", ".join(missing[:_NAMED]) + (" and others" if len(missing) > _NAMED else "")
+    named = ", ".join(missing[:_MAX_NAMED]) + (" and others" if len(missing) > _MAX_NAMED else "")
     return CatalogueError(
         f"{len(missing)} of the {known} dances in {store.where} keep no skeletons to make words from "
         f"({named}); {state}: remove them and add their clips afterwards, or say --drop-missing"

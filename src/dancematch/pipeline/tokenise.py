@@ -1,4 +1,4 @@
-"""Motions into words, and words back into motions that can be looked at."""
+"""Motions -> words, and words -> motions that can be drawn."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,8 +13,8 @@ from dancematch.search.stage2.periodicity import period_of
 from dancematch.types import SEEN_FROM, Fingerprint, Motion
 
 
-def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[int, Fingerprint]:
-    """The words of the dancers who are seen for long enough to give one, by their number."""
+def tokenise_motions(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[int, Fingerprint]:
+    """The words of each dancer, by number; dancers in view for too short a time for a word are left out."""
     made = {
         dancer: tokeniser.fingerprint(motion)
         for dancer, motion in motions.items()
@@ -24,13 +24,13 @@ def put_into_words(tokeniser: Tokeniser, motions: Mapping[int, Motion]) -> dict[
 
 
 def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> dict[int, Fingerprint]:
-    """The words of a clip's dancers by their number, from 1; `what` names the clip in an error.
+    """The words of a clip's dancers by number, from 1; `what` names the clip in an error.
 
-    Motions that are no dancer's (`select_motions`) and those too short for a word are left out; if none
-    is left, the error says why.
+    Motions that are no dancer's (`select_motions`) and those too short for a word are left out; if none is
+    left, the error says why.
     """
     dancing, ignored = select_motions(motions)
-    made = put_into_words(tokeniser, dancing)
+    made = tokenise_motions(tokeniser, dancing)
     if made:
         return made
     if dancing or not any(map(tokeniser.is_long_enough, motions)):
@@ -39,7 +39,7 @@ def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> d
 
 
 def period_in(words: Fingerprint, tokeniser: Tokeniser) -> tuple[float | None, float]:
-    """After how many seconds a dance repeats itself, and how truly; None and 0 if it does not."""
+    """The period of a dance in seconds and its strength; None and 0 if it does not repeat."""
     found = period_of(words, tokeniser.codebook)
     return (found.seconds, found.strength) if found else (None, 0.0)
 
@@ -52,6 +52,6 @@ def fingerprints_of(
 
 
 def decode(fingerprint: Fingerprint, tokeniser: Tokeniser) -> Motion:
-    """The motion that the words tell of, on `body15`: turning and travelling as far as they say so."""
+    """The motion that words decode to, on `body15`, with the turns and travel that they carry."""
     require_words_of(tokeniser.model_id, fingerprint)
     return into_world(tokeniser.decode(fingerprint))

@@ -1,6 +1,6 @@
-"""What is said of a match in plain words: for the command line, the report and the service alike.
+"""The sentences about a match, for the command line, the report and the service alike.
 
-The page says the same in its own language: `server/static/say.js`.
+`server/static/say.js` has the same for the page.
 """
 
 import math
@@ -20,18 +20,18 @@ def verdict_sentence(match: Match) -> str:
     """
     found = f"{match.dance_id}, {describe_span(match.reference)}"
     changed = "".join(f", {change}" for change in list_changes(match))
-    said = "No match; the nearest is" if match.verdict == "no match" else f"{capitalise(match.verdict)}:"
-    told = accident_sentence(match.evalue), performance_sentence(match), basis_sentence(match)
-    return " ".join(sentence for sentence in (f"{said} {found}{changed}.", *told) if sentence)
+    verdict = "No match; the nearest is" if match.verdict == "no match" else f"{capitalise(match.verdict)}:"
+    details = accident_sentence(match.evalue), performance_sentence(match), basis_sentence(match)
+    return " ".join(sentence for sentence in (f"{verdict} {found}{changed}.", *details) if sentence)
 
 
 def performance_sentence(match: Match) -> str:
-    """That the clip shows the very performance that is known; nothing where that cannot be told."""
+    """That the clip shows the same performance as the recording; empty where that is not known."""
     return "Probably the very same performance." if match.same_performance else ""
 
 
 def accident_sentence(evalue: float | None) -> str:
-    """How often a search gives a dance as near by accident; nothing if that was not measured."""
+    """How often a search finds a dance as near by accident; empty without an E-value."""
     if evalue is None:
         return ""
     if evalue >= POSSIBLE_EVALUE:
@@ -56,7 +56,7 @@ def _of_ten(evalue: float) -> int:
 
 
 def shortfall_sentence(match: Match, max_evalue: float) -> str:
-    """Why a dance is no match, or only a possible one; nothing if it is a match."""
+    """Why a dance is no match, or only a possible one; empty if it is a match."""
     if match.verdict == "match" or match.evalue is None:
         return ""
     found = f"its E-value, the dances as near that one search gives by accident, is {match.evalue:.2g}"
@@ -71,7 +71,7 @@ def shortfall_sentence(match: Match, max_evalue: float) -> str:
 def ratio_words(
     log_ratio: float, one: str = "the clip shows this dance", other: str = "it shows another"
 ) -> str:
-    """How much likelier the evidence is if the one is so than if the other is, as forensics say it."""
+    """How much likelier the evidence is under one hypothesis than under the other, in forensic words."""
     ratio = likelihood_ratio(abs(log_ratio))
     if ratio < UNDECIDED:
         return f"The evidence is about as likely if {one} as if {other}."
@@ -89,7 +89,7 @@ def ratio_cell(log_ratio: float) -> str:
 
 
 def basis_sentence(match: Match) -> str:
-    """That a dance was judged by words alone, and why; nothing if its synchrony was measured too."""
+    """That words alone decided, and why; empty if synchrony was measured too."""
     reason = synchrony_reason(match)
     return f"Judged by words alone: {reason}." if reason else ""
 
@@ -126,7 +126,7 @@ def likelihood_ratio(log_ratio: float) -> float:
 
 
 def is_bounded(log_ratio: float) -> bool:
-    """Whether a ratio is the largest or smallest that the data of the calibration support."""
+    """Whether a ratio is the largest or smallest that the calibration supports."""
     calibration = shipped_calibration()
     return not calibration.least < log_ratio < calibration.most
 

@@ -12,7 +12,7 @@ from dancematch.cli.output import emit_json, emit_table, say, share_bar
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.dedup import Group
+    from dancematch.pipeline.dedup import DuplicateGroup
 
 
 @click.command("dedup")
@@ -72,7 +72,7 @@ def dedup_command(
         sys.exit(ExitCode.NO_MATCH)
 
 
-def _print(groups: "list[Group]") -> None:
+def _print(groups: "list[DuplicateGroup]") -> None:
     from dancematch.pipeline.wording import ratio_cell
 
     for number, group in enumerate(groups):

@@ -27,7 +27,7 @@ CROWD = [random_words(30, 900 + n) for n in range(25)]
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """Ten tracks are worth keeping, seven come in one piece, and nobody's own cache folder is touched."""
-    monkeypatch.setattr(kept_engine, "FEWEST_KEPT", 10)
+    monkeypatch.setattr(kept_engine, "MIN_CACHED_TRACKS", 10)
     monkeypatch.setattr(packed, "TRACKS", 7)
     monkeypatch.setenv("DANCEMATCH_CACHE", str(tmp_path / "user"))
 
