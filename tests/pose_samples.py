@@ -74,7 +74,7 @@ def write_sound(path: Path) -> Path:
 
 
 class Person:
-    """Somebody on a path: `at(seconds)` gives x and y in pixels, or None while out of view."""
+    """A person on a path: `at(seconds)` gives x and y in pixels, or None while out of view."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""How ten bones point in the picture, step by step: what synchrony is measured on.
+"""The directions of ten bones in the picture, step by step: what synchrony is measured on.
 
 A pose estimator sees the picture plane well and depth badly, so a bone's direction is its (x, y) part in
-the camera's own frame: the dancer is not turned to face forward. What a bone does on average over a few
-seconds says how somebody stands and holds the arms; taken out, what is left is what moves, and when.
+the camera's own frame: the dancer is not turned to face forward. The mean over a few seconds is posture
+and is subtracted; what remains is movement and its timing.
 """
 
 import numpy as np
@@ -15,21 +15,21 @@ from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray, Mo
 _SIDES = [(f"{side}_{part}", f"{side}_{end}") for side in ("left", "right") for part, end in
           (("shoulder", "elbow"), ("elbow", "wrist"), ("hip", "knee"), ("knee", "ankle"))]  # fmt: skip
 BONES = (("pelvis", "neck"), ("neck", "head"), *_SIDES)
-MEAN_SECONDS = 4.0  # over which the mean is taken out
-SEEN = 0.5  # visibility of both ends from which on a bone is seen
+MEAN_SECONDS = 4.0  # window of the mean that is subtracted
+BONE_SEEN_FROM = 0.5  # visibility of both ends from which a bone is seen
 
 _MIRROR = [0, 1, *range(6, 10), *range(2, 6)]
 _FROM, _TO = np.array([[BODY15.index(joint) for joint in bone] for bone in BONES]).T
 
 
 def bone_directions(motion: Motion, frames: int) -> BoneArray:
-    """The directions of `BONES`, free of their moving mean, one row per step of `frames`: [steps, 20].
+    """Return the directions of `BONES` minus their moving mean, one row per step of `frames`: [steps, 20].
 
-    In units of 1 / `BONE_SCALE`; both numbers of an unseen bone are `BONES_UNSEEN`. The motion is on an
-    even clock of 30 frames per second afterwards, as words are.
+    In units of 1 / `BONE_SCALE`; both numbers of an unseen bone are `BONES_UNSEEN`. The motion is
+    first brought to 30 frames per second, as for words.
     """
     body = clean(to_body15(motion))
-    directions, seen = _per_step(body, frames)
+    directions, seen = _average_steps(body, frames)
     moving = directions - _moving_mean(directions, seen, MEAN_SECONDS * body.fps / frames)
     scaled = np.clip(np.round(BONE_SCALE * moving), -127, 127)
     steps = len(scaled)
@@ -37,17 +37,17 @@ def bone_directions(motion: Motion, frames: int) -> BoneArray:
 
 
 def mirror_bones(bones: BoneArray) -> BoneArray:
-    """The same dancer in a looking glass: left and right change places, and so do the signs of x."""
+    """Return the directions of the mirrored dancer: sides swap, and x changes its sign."""
     pairs = bones.reshape(len(bones), len(BONES), 2)[:, _MIRROR]
-    turned = np.where(pairs[:, :, :1] == BONES_UNSEEN, pairs, pairs * np.array([-1, 1], np.int8))
-    return turned.reshape(bones.shape)
+    mirrored = np.where(pairs[:, :, :1] == BONES_UNSEEN, pairs, pairs * np.array([-1, 1], np.int8))
+    return mirrored.reshape(bones.shape)
 
 
-def _per_step(body: Motion, frames: int) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The mean direction of each bone in each step, and whether half of the step shows it."""
+def _average_steps(body: Motion, frames: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return the mean direction of each bone per step, and whether it is seen in half of the step."""
     bones = body.joints[:, _TO] - body.joints[:, _FROM]
     lengths = np.linalg.norm(bones, axis=2)
-    visible = np.minimum(body.visibility[:, _FROM], body.visibility[:, _TO]) >= SEEN
+    visible = np.minimum(body.visibility[:, _FROM], body.visibility[:, _TO]) >= BONE_SEEN_FROM
     visible &= lengths > 1e-6  # not so for NaN either
     flat = np.where(visible[:, :, None], bones / np.where(visible, lengths, 1)[:, :, None], 0)[:, :, :2]
     steps = len(flat) // frames
@@ -57,7 +57,7 @@ def _per_step(body: Motion, frames: int) -> tuple[FloatArray, NDArray[np.bool_]]
 
 
 def _moving_mean(directions: FloatArray, seen: NDArray[np.bool_], window: float) -> FloatArray:
-    """The mean over the steps around each one in which the bone is seen."""
+    """Return the mean over the steps around each one in which the bone is seen."""
     steps, half = len(directions), int(window / 2)
     counts = np.concatenate([np.zeros((1, len(BONES))), np.cumsum(seen, axis=0)])
     sums = np.concatenate([np.zeros((1, len(BONES), 2)), np.cumsum(directions * seen[:, :, None], axis=0)])

@@ -1,17 +1,17 @@
-"""Everything that can go wrong by expectation, as one tree.
+"""Every expected error, as one tree.
 
     DanceMatchError
     ├── InputError             a value or file that was given cannot be used
-    │   ├── FormatError        not a motion file that can be read
-    │   ├── VideoError         not a video that can be decoded, or beyond the limits
-    │   └── NoDancerError      a readable file with nobody dancing in it
+    │   ├── FormatError        a motion file that cannot be read
+    │   ├── VideoError         a video that cannot be decoded, or is beyond the limits
+    │   └── NoDancerError      a readable file without a dancer
     ├── CatalogueError         the catalogue is missing, damaged or busy
     │   ├── UnknownDanceError  no dance of that name
     │   └── DanceExistsError   that name is taken by another dance
     ├── ModelError             a tokeniser is missing or damaged
     │   └── ModelMismatchError words of another tokeniser
-    ├── ClusterError           the machines that are to help cannot be reached, or are lost
-    ├── WeightsError           the pose estimator's weights cannot be had
+    ├── ClusterError           the nodes of a cluster cannot be reached, or are lost
+    ├── WeightsError           the pose estimator's weights are missing or damaged
     └── MissingExtraError      an optional part is not installed
 
 Every message says what was expected, what came, and what to do. The command line
@@ -28,15 +28,15 @@ class InputError(DanceMatchError):
 
 
 class FormatError(InputError):
-    """Not a motion file that can be read."""
+    """A motion file that cannot be read."""
 
 
 class VideoError(InputError):
-    """Not a video that can be decoded, or beyond the limits."""
+    """A video that cannot be decoded, or is beyond the limits."""
 
 
 class NoDancerError(InputError):
-    """A readable file with nobody dancing in it."""
+    """A readable file without a dancer."""
 
 
 class CatalogueError(DanceMatchError):
@@ -60,11 +60,11 @@ class ModelMismatchError(ModelError):
 
 
 class ClusterError(DanceMatchError):
-    """The machines that are to help cannot be reached, or are lost."""
+    """The nodes of a cluster cannot be reached, or are lost."""
 
 
 class WeightsError(DanceMatchError):
-    """The pose estimator's weights cannot be had."""
+    """The pose estimator's weights are missing or damaged."""
 
 
 class MissingExtraError(DanceMatchError):

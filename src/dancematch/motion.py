@@ -16,7 +16,7 @@ from dancematch.errors import InputError
 from dancematch.skeletons import BODY15, recipe_for
 from dancematch.types import FloatArray, Motion, Skeleton
 
-CANONICAL_VERSION = 1  # raised by whatever changes the canonical frame: it is part of every model's id
+CANONICAL_VERSION = 1  # raised with every change of the canonical frame: part of every model's id
 FPS = 30.0
 GAP_SECONDS = 0.5  # a joint unseen for longer than this stays unseen
 SMOOTHING_SECONDS = 0.24  # window of the smoother: a beat at 180 bpm is longer
@@ -48,7 +48,7 @@ def resample(
     fps: float = FPS,
     gap_seconds: float = GAP_SECONDS,
 ) -> Motion:
-    """Put samples taken at any times onto an even clock.
+    """Return samples taken at any times as a motion on an even clock.
 
     Each joint is interpolated between the samples that saw it, unless they lie more
     than `gap_seconds` apart: then it is unseen in between. The clock starts at the
@@ -57,10 +57,10 @@ def resample(
     stamps = np.asarray(times, dtype=np.float64)
     values = np.asarray(joints, dtype=np.float64)
     if stamps.ndim != 1 or len(stamps) != len(values) or len(stamps) == 0:
-        raise InputError(f"one time a sample is needed, got {len(stamps)} times for {len(values)} samples")
+        raise InputError(f"one time per sample is needed, got {len(stamps)} times for {len(values)} samples")
     if not (np.isfinite(stamps).all() and (np.diff(stamps) > 0).all()):
         raise InputError("times must be finite and increasing")
-    sure = np.ones(values.shape[:2]) if visibility is None else np.asarray(visibility, dtype=np.float64)
+    confidence = np.ones(values.shape[:2]) if visibility is None else np.asarray(visibility, dtype=np.float64)
     count = int(np.floor((stamps[-1] - stamps[0]) * fps + 1e-6)) + 1
     clock = stamps[0] + np.arange(count) / fps
     new_joints = np.full((count, values.shape[1], 3), np.nan)
@@ -70,15 +70,15 @@ def resample(
         if not seen.any():
             continue
         known = stamps[seen]
-        bridged = _bridged(clock, known, max(gap_seconds, 1.0 / fps))
+        bridged = _find_bridged(clock, known, max(gap_seconds, 1.0 / fps))
         for axis in range(3):
             new_joints[bridged, joint, axis] = np.interp(clock[bridged], known, values[seen, joint, axis])
-        new_visibility[bridged, joint] = np.interp(clock[bridged], known, sure[seen, joint])
+        new_visibility[bridged, joint] = np.interp(clock[bridged], known, confidence[seen, joint])
     return Motion(new_joints, fps, skeleton, new_visibility, start=max(0.0, float(stamps[0])))
 
 
-def _bridged(clock: NDArray[np.float64], known: NDArray[np.float64], gap: float) -> NDArray[np.bool_]:
-    """Which ticks of the clock lie between two known samples that are near enough to each other."""
+def _find_bridged(clock: NDArray[np.float64], known: NDArray[np.float64], gap: float) -> NDArray[np.bool_]:
+    """Return which ticks of the clock lie between two known samples at most `gap` apart."""
     after = np.searchsorted(known, clock - 1e-6)
     inside = after < len(known)
     following = known[np.minimum(after, len(known) - 1)]
@@ -89,14 +89,14 @@ def _bridged(clock: NDArray[np.float64], known: NDArray[np.float64], gap: float)
 
 
 def clean(motion: Motion, *, fps: float = FPS) -> Motion:
-    """Bring a motion to `fps`, close short gaps and take out jitter."""
+    """Return the motion at `fps`, with short gaps closed and jitter removed."""
     times = motion.start + np.arange(len(motion.joints)) / motion.fps
     even = resample(times, motion.joints, motion.visibility, motion.skeleton, fps=fps)
-    return Motion(_smoothed(even.joints, fps), fps, even.skeleton, even.visibility, start=motion.start)
+    return Motion(_smooth(even.joints, fps), fps, even.skeleton, even.visibility, start=motion.start)
 
 
-def _smoothed(joints: FloatArray, fps: float) -> FloatArray:
-    """Savitzky-Golay over each stretch in which a joint is seen: a mean would dull the accents."""
+def _smooth(joints: FloatArray, fps: float) -> FloatArray:
+    """Apply Savitzky-Golay to each run of frames in which a joint is seen: a mean would dull the accents."""
     window = int(SMOOTHING_SECONDS * fps) // 2 * 2 + 1
     if window < 5:
         return joints
@@ -113,13 +113,13 @@ def _smoothed(joints: FloatArray, fps: float) -> FloatArray:
 
 
 def _savitzky_golay(values: FloatArray, window: int) -> FloatArray:
-    """Fit a parabola to every `window` of samples and take its middle; at the ends, all of its half.
+    """Return the middle of a parabola fitted to each `window` of samples; at the ends, half a window of it.
 
     SciPy has the same, but loading it takes longer than most searches.
     """
     half = window // 2
     powers = np.vander(np.arange(-half, half + 1, dtype=np.float64), 3)
-    fit = powers @ np.linalg.pinv(powers)  # [window, window]: samples -> the parabola at their places
+    fit = powers @ np.linalg.pinv(powers)  # [window, window]: samples -> the parabola at their positions
     middle = sliding_window_view(values, window, axis=0) @ fit[half]
     head = np.tensordot(fit[:half], values[:window], axes=1)
     tail = np.tensordot(fit[half + 1 :], values[-window:], axes=1)
@@ -127,13 +127,13 @@ def _savitzky_golay(values: FloatArray, window: int) -> FloatArray:
 
 
 def _seen_runs(seen: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The stretches [first, last) in which `seen` holds."""
+    """Yield the runs [first, last) in which `seen` holds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], seen.astype(np.int8), [0]])))
     yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
 def to_body15(motion: Motion) -> Motion:
-    """The same motion on the skeleton that everything is compared on, still in the world frame.
+    """Return the motion on the skeleton that everything is compared on, still in the world frame.
 
     A joint that the motion's own skeleton lacks is unseen.
     """
@@ -151,34 +151,34 @@ def to_body15(motion: Motion) -> Motion:
 
 
 def mirror(motion: Motion) -> Motion:
-    """The motion as a looking glass shows it: left and right change places."""
+    """Return the mirrored motion: left and right change places."""
     swap = list(motion.skeleton.mirror)
     joints = motion.joints[:, swap] * np.array([-1, 1, 1], dtype=np.float32)
     if motion.skeleton.name == CANONICAL.name:
-        # The root holds (sideways speed, yaw rate, forward speed): the mirror turns the first two around.
+        # The root holds (sideways speed, yaw rate, forward speed): the mirror negates the first two.
         joints[:, 0] *= np.array([1, -1, 1], dtype=np.float32)
     return Motion(joints, motion.fps, motion.skeleton, motion.visibility[:, swap], start=motion.start)
 
 
 def canonicalise(motion: Motion) -> Motion:
-    """Clean a motion and bring it into the canonical frame, on `CANONICAL`.
+    """Return a motion, cleaned, in the canonical frame, on `CANONICAL`.
 
     The root joint holds what the frame removes: sideways speed, yaw rate and forward
-    speed, in metres of the canonical body and radians a second.
+    speed, in metres of the canonical body and radians per second.
     """
     body = clean(to_body15(motion))
     lateral = heading(body.joints)
-    turned = _turn(body.joints - body.joints[:, :1], lateral)
-    scale = _scale(body.joints)
+    facing = _turn(body.joints - body.joints[:, :1], lateral)
+    scale = _scale_to_canonical(body.joints)
     root = _root_velocity(body.joints[:, 0] * scale, lateral, body.fps)
-    joints = np.concatenate([root[:, None], on_standard_body(turned)], axis=1)
+    joints = np.concatenate([root[:, None], on_standard_body(facing)], axis=1)
     seen = np.isfinite(joints).all(axis=2)
     visibility = np.concatenate([body.visibility[:, :1], body.visibility], axis=1) * seen
     return Motion(joints, body.fps, CANONICAL, visibility, start=body.start)
 
 
 def heading(joints: FloatArray) -> FloatArray:
-    """The dancer's left, as a horizontal unit vector (x, z) a frame.
+    """Return the dancer's left as one horizontal unit vector (x, z) per frame.
 
     Hips and shoulders together, smoothed in time: the hips alone swing with every step and
     the shoulders twist against them. A dancer whose sides stand one above the other has no
@@ -206,8 +206,8 @@ def _turn(points: FloatArray, lateral: FloatArray) -> FloatArray:
     return np.stack([x, points[..., 1], z], axis=-1)
 
 
-def _scale(joints: FloatArray) -> float:
-    """What makes this body as large as the canonical one."""
+def _scale_to_canonical(joints: FloatArray) -> float:
+    """Return the factor that makes this body as large as the canonical one."""
     bones = np.linalg.norm(joints - joints[:, list(BODY15.parents)], axis=2)[:, 1:]
     with np.errstate(invalid="ignore"):
         seen = np.isfinite(bones).any(axis=0)
@@ -217,7 +217,7 @@ def _scale(joints: FloatArray) -> float:
 
 
 def on_standard_body(joints: FloatArray) -> FloatArray:
-    """Keep every bone's direction and give it the canonical length: proportions say who dances, not what.
+    """Return every bone in its direction with the canonical length: proportions are the dancer's.
 
     The joints are those of `body15`, [frames, 15, 3].
     """
@@ -231,7 +231,7 @@ def on_standard_body(joints: FloatArray) -> FloatArray:
 
 
 def _root_velocity(pelvis: FloatArray, lateral: FloatArray, fps: float) -> FloatArray:
-    """Sideways speed, yaw rate and forward speed of the pelvis, as the dancer feels them."""
+    """Return sideways speed, yaw rate and forward speed of the pelvis in the dancer's own frame."""
     if len(pelvis) < 2:
         return np.zeros_like(pelvis)
     velocity = _turn(np.gradient(pelvis, axis=0) * fps, lateral)
@@ -240,33 +240,33 @@ def _root_velocity(pelvis: FloatArray, lateral: FloatArray, fps: float) -> Float
 
 
 def into_world(canonical: Motion) -> Motion:
-    """The way back from the canonical frame: the dancer turns and travels as the root says, on `body15`.
+    """Return a canonical motion in the world frame, on `body15`: the root gives turning and travel.
 
-    How high the pelvis was is not known any more: the lowest joint of each frame stands on the
+    The height of the pelvis is lost: the lowest joint of each frame stands on the
     floor. Where the root was not seen, the dancer stays.
     """
     if canonical.skeleton.name != CANONICAL.name:
         raise InputError(f"a motion on {CANONICAL.name} was expected, got {canonical.skeleton.name}")
     sideways, yaw_rate, forward = np.nan_to_num(canonical.joints[:, 0]).astype(np.float64).T
-    yaw = _summed(yaw_rate, canonical.fps)
-    back = np.stack([np.cos(yaw), -np.sin(yaw)], axis=1)  # turning about as much the other way
+    yaw = _integrate(yaw_rate, canonical.fps)
+    back = np.stack([np.cos(yaw), -np.sin(yaw)], axis=1)  # the inverse rotation
     velocity = _turn(np.stack([sideways, np.zeros_like(yaw), forward], axis=1), back)
     body = _turn(canonical.joints[:, 1:], back)
     lowest = np.nan_to_num(body[:, :, 1], nan=np.inf).min(axis=1)
     height = np.where(np.isfinite(lowest), -lowest, 0)
-    x, z = (_summed(velocity[:, axis], canonical.fps) for axis in (0, 2))
+    x, z = (_integrate(velocity[:, axis], canonical.fps) for axis in (0, 2))
     joints = (body + np.stack([x, height, z], axis=1)[:, None]).astype(np.float32)
     return Motion(joints, canonical.fps, BODY15, canonical.visibility[:, 1:], start=canonical.start)
 
 
-def _summed(rate: NDArray[np.floating], fps: float) -> NDArray[np.float64]:
-    """What a rate comes to in time, from 0: each step counts with the mean of its two ends."""
+def _integrate(rate: NDArray[np.floating], fps: float) -> NDArray[np.float64]:
+    """Return the integral of a rate over time, from 0, by the trapezoidal rule."""
     steps = (rate[1:] + rate[:-1]) / (2 * fps)
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def perturb(motion: Motion, name: str, strength: float = 1.0, *, seed: int = 0) -> Motion:
-    """The motion as it might look after a change of the given name; strength 1 is a usual amount.
+    """Return the motion after a change of the given name; strength 1 is a usual amount.
 
     `PERTURBATIONS` lists the names. The same seed gives the same change.
     """
@@ -278,7 +278,7 @@ def perturb(motion: Motion, name: str, strength: float = 1.0, *, seed: int = 0) 
 
 
 def _tilt(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """A camera that looks up or down, or is not held level: up to 10 degrees about a horizontal axis."""
+    """Tilt the camera by up to 10 degrees about a horizontal axis."""
     angle = np.radians(10 * strength) * rng.uniform(0.5, 1)
     about = rng.uniform(0, 2 * np.pi)
     axis = np.array([np.cos(about), 0, np.sin(about)])
@@ -288,12 +288,12 @@ def _tilt(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
 
 
 def _noise(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """An unsure estimator: every joint trembles by about 1.5 cm."""
+    """Add an unsure estimator's noise: every joint trembles by about 1.5 cm."""
     return _with_joints(motion, motion.joints + rng.normal(0, 0.015 * strength, motion.joints.shape))
 
 
 def _drift(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """An estimator that errs for a while: every joint wanders by about 3 cm over seconds."""
+    """Add an estimator's slow errors: every joint wanders by about 3 cm over seconds."""
     knots = max(4, int(motion.seconds / 2) + 2)
     corners = rng.normal(0, 0.03 * strength, (knots, *motion.joints.shape[1:]))
     at = np.linspace(0, knots - 1.001, len(motion.joints))
@@ -302,7 +302,7 @@ def _drift(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
 
 
 def _dropout(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """Hidden limbs: each joint is lost in a tenth of the time, for about a second at once."""
+    """Hide each joint for a tenth of the time, for about a second at once."""
     joints = motion.joints.copy()
     length = max(1, round(motion.fps))
     for joint in range(joints.shape[1]):
@@ -313,17 +313,17 @@ def _dropout(motion: Motion, strength: float, rng: np.random.Generator) -> Motio
 
 
 def _tempo(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """Another tempo: a fifth faster or slower."""
+    """Change the tempo by a fifth, faster or slower."""
     factor = 1.2 ** (strength * rng.choice([-1, 1]))
     return change_tempo(motion, factor)
 
 
 def change_tempo(motion: Motion, factor: float) -> Motion:
-    """Dance `factor` times as fast."""
+    """Return the motion danced `factor` times as fast."""
     if not 0.1 <= factor <= 10:
         raise InputError(f"a tempo factor must lie between 0.1 and 10, got {factor}")
     times = np.arange(len(motion.joints)) / (motion.fps * factor)
-    gap = GAP_SECONDS * max(1.0, 1 / factor)  # frames that were near enough stay so when they move apart
+    gap = GAP_SECONDS * max(1.0, 1 / factor)  # frames that a slower tempo moves apart are still bridged
     faster = resample(
         times, motion.joints, motion.visibility, motion.skeleton, fps=motion.fps, gap_seconds=gap
     )
@@ -331,14 +331,14 @@ def change_tempo(motion: Motion, factor: float) -> Motion:
 
 
 def _crop(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """An excerpt: half of the motion, from anywhere in it."""
+    """Cut out half of the motion, from anywhere in it."""
     length = max(1, round(len(motion.joints) * 0.5**strength))
     first = int(rng.integers(len(motion.joints) - length + 1))
     return excerpt(motion, first / motion.fps, (first + length) / motion.fps)
 
 
 def excerpt(motion: Motion, start: float, end: float) -> Motion:
-    """The part from `start` to `end`, in seconds after the motion's own start; its clock begins anew."""
+    """Return the part from `start` to `end`, in seconds after the motion's own start, on a clock from 0."""
     within = 0 <= start < end < float("inf")  # not so for NaN either
     first, last = (round(start * motion.fps), round(end * motion.fps)) if within else (0, 0)
     if not 0 <= first < last <= len(motion.joints):
@@ -347,7 +347,7 @@ def excerpt(motion: Motion, start: float, end: float) -> Motion:
 
 
 def _phase(motion: Motion, strength: float, rng: np.random.Generator) -> Motion:
-    """A recording that starts a moment later: up to a tenth of a second."""
+    """Start the recording up to a tenth of a second later."""
     late = min(int(rng.integers(1, 4) * strength), len(motion.joints) - 1)
     return excerpt(motion, late / motion.fps, motion.seconds)
 

@@ -107,7 +107,7 @@ SKELETONS: Mapping[str, Skeleton] = {
 
 
 def recipe_for(skeleton: Skeleton) -> Recipe:
-    """How to make the joints of `body15` from `skeleton`'s joints; none of them for a joint it lacks.
+    """Return how the joints of `body15` are made from those of `skeleton`; nothing for a joint it lacks.
 
     A layout that is not in the table (a BVH file's own) serves if it uses the names of
     `body15`. It may lack legs, hands and head, but not shoulders, an elbow, and hips or pelvis.

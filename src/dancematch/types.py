@@ -2,7 +2,7 @@
 
 Time is in seconds and space in metres, y up. Frame numbers and word numbers exist
 only inside the function that needs them. A noun is checked once, when it is made,
-and its arrays are read-only from then on: whoever holds one may trust it.
+and its arrays are read-only from then on.
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return array
 
 
-class _Rebuilt:
-    """Pickled (to another process) as what it was made from: checked and read-only again over there."""
+class _PickledByFields:
+    """Pickles as its fields, so that another process checks them and makes arrays read-only again."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ class _Rebuilt:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """A named joint layout: which joints there are, how they hang together, and who mirrors whom."""
+    """A named joint layout: its joints, the tree they form, and which are mirror images."""
 
     name: str
     joints: tuple[str, ...]
@@ -70,7 +70,7 @@ class Skeleton:
         )
 
     def index(self, joint: str) -> int:
-        """The place of a joint in the layout."""
+        """Return the position of a joint in the layout."""
         try:
             return self.joints.index(joint)
         except ValueError:
@@ -79,7 +79,7 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time, in seconds."""
+    """A period of time, in seconds."""
 
     start: float
     end: float
@@ -92,20 +92,20 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Length in seconds."""
         return self.end - self.start
 
 
 @dataclass(frozen=True)
 class IgnoredTrack:
-    """Somebody or something that was followed through a clip but is no dancer."""
+    """A track of a clip that is no dancer's."""
 
-    span: Span  # from the first to the last frame in which it was seen
+    span: Span  # from its first to its last frame
     reason: str  # in plain words, such as "2.2 s, head and shoulders only"
 
 
 @dataclass(frozen=True, eq=False)
-class Motion(_Rebuilt):
+class Motion(_PickledByFields):
     """One dancer's joints over time, at an even frame rate."""
 
     joints: FloatArray  # [frames, joints, 3] metres, y up; NaN = unseen
@@ -140,21 +140,21 @@ class Motion(_Rebuilt):
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Length in seconds."""
         return len(self.joints) / self.fps
 
     @property
     def span(self) -> Span:
-        """When it happens, on the clock of the source."""
+        """Start and end on the clock of the source."""
         return Span(self.start, self.start + self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
-class Fingerprint(_Rebuilt):
-    """A motion as words, one per step and body part (channel), and how its bones point at each step."""
+class Fingerprint(_PickledByFields):
+    """A motion as words, one per step and body part (channel), and the directions of its bones per step."""
 
     words: WordArray  # [steps, channels], each below `vocabulary`
-    vocabulary: int  # words a channel
+    vocabulary: int  # words per channel
     seconds_per_word: float
     model_id: str
     start: float = 0.0  # seconds of the first word on the clock of the source
@@ -190,14 +190,14 @@ class Fingerprint(_Rebuilt):
         return len(self.words)
 
     def span(self, first: int, last: int) -> Span:
-        """The time that words `first` to `last` (inclusive) cover: the only way from words to seconds."""
+        """Return the time that words `first` to `last` (inclusive) cover: the only way to seconds."""
         _require(0 <= first <= last < len(self), f"words {first} to {last} are not within 0..{len(self) - 1}")
         return Span(
             self.start + first * self.seconds_per_word, self.start + (last + 1) * self.seconds_per_word
         )
 
     def segment(self, first: int, last: int) -> Self:
-        """The fingerprint of words `first` to `last` (inclusive) alone, still on the same clock."""
+        """Return the fingerprint of words `first` to `last` (inclusive), on the same clock."""
         when = self.span(first, last)
         return type(self)(
             words=self.words[first : last + 1],
@@ -211,8 +211,8 @@ class Fingerprint(_Rebuilt):
 
 
 @dataclass(frozen=True, eq=False)
-class Codebook(_Rebuilt):
-    """What the words of a model mean: a vector a word, and how alike two words are."""
+class Codebook(_PickledByFields):
+    """What the words of a model mean: one vector per word, and how similar two words are."""
 
     model_id: str
     channels: tuple[str, ...]
@@ -243,13 +243,13 @@ class Codebook(_Rebuilt):
 
     @property
     def vocabulary(self) -> int:
-        """Words a channel."""
+        """Words per channel."""
         return int(self.vectors.shape[1])
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of the query and the stretch of the known dance that goes with it."""
+    """A period of the query and the period of the known dance that matches it."""
 
     query: Span
     reference: Span
@@ -275,4 +275,4 @@ class Match:
     evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident
     same_performance: bool = False  # the very same one, copied or filmed twice; False where it cannot be told
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
-    passages: tuple[Passage, ...] = ()  # all stretches that match, best first; a repeated move comes again
+    passages: tuple[Passage, ...] = ()  # all periods that match, best first; a repeated move comes again

@@ -118,7 +118,7 @@ def change_cell(place, cell):
         (lambda rows: [*rows, rows[3]], "frame numbers do not rise"),
         (change_cell(0, "2.5"), "frame numbers do not rise"),
         (lambda rows: [*rows[:-1], ["900000000", *rows[-1][1:]]], "only 12 are there"),
-        (fill_cells(""), "nobody"),
+        (fill_cells(""), "no person"),
         (lambda rows: [[*row, row[6]] for row in rows], "none of these"),
         (lambda rows: [row[:6] for row in rows], "none of these"),
         (lambda rows: [["file", "label"], *(["a.mp4", "waltz"] for _ in rows)], "none of these"),

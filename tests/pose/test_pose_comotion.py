@@ -2,6 +2,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from dancematch.errors import MissingExtraError, VideoError
 from dancematch.pose.comotion import CoMotion
@@ -10,28 +11,26 @@ from pose_samples import write_clip
 
 UNEVEN = (0, 40, 80, 300, 340, 700, 900, 1000)
 
-# Writes what CoMotion writes: one person in every frame, padded, and one in the last six.
 DEMO = """
-import sys, torch
+import shutil, sys
 from pathlib import Path
 video, folder = Path(sys.argv[sys.argv.index("-i") + 1]), Path(sys.argv[sys.argv.index("-o") + 1])
 assert "--skip-visualization" in sys.argv
-frames = torch.tensor([*range(8), *range(2, 8)])
-people = torch.tensor([0] * 8 + [4] * 6)
-pose = torch.zeros(14, 72)
-pose[:8, 50] = torch.linspace(0, 2, 8)
-pose[8:, 50] = torch.linspace(0, 1, 6)
-content = {"id": people, "frame_idx": frames, "pose": pose}
-content |= {"trans": torch.zeros(14, 3), "betas": torch.ones(14, 10)}
-torch.save(content, folder / f"{video.stem}.pt")
+shutil.copy("tracks.pt", folder / f"{video.stem}.pt")
 """
 
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
+    """CoMotion, which always finds the same: one person in every frame, and one in the last six."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "demo.py").write_text(DEMO)
+    pose = torch.zeros(14, 72)
+    pose[:8, 50], pose[8:, 50] = torch.linspace(0, 2, 8), torch.linspace(0, 1, 6)
+    content = {"id": torch.tensor([0] * 8 + [4] * 6), "frame_idx": torch.tensor([*range(8), *range(2, 8)])}
+    content |= {"pose": pose, "trans": torch.zeros(14, 3), "betas": torch.ones(14, 10)}
+    torch.save(content, folder / "tracks.pt")
     return folder
 
 
@@ -60,13 +59,13 @@ def test_the_environment_names_the_checkout(checkout, monkeypatch):
     assert CoMotion().name == "comotion"
 
 
-def test_a_run_that_writes_nothing_saw_nobody(checkout, clip):
+def test_a_run_that_writes_nothing_gives_no_track(checkout, clip):
     (checkout / "demo.py").write_text("")
 
     assert CoMotion(checkout=checkout, python=sys.executable).tracks(clip) == []
 
 
-def test_what_is_missing_is_said(checkout, clip, tmp_path, monkeypatch):
+def test_a_missing_part_is_named(checkout, clip, tmp_path, monkeypatch):
     monkeypatch.delenv("DANCEMATCH_COMOTION", raising=False)
     with pytest.raises(MissingExtraError, match="let DANCEMATCH_COMOTION name"):
         CoMotion()
@@ -76,7 +75,7 @@ def test_what_is_missing_is_said(checkout, clip, tmp_path, monkeypatch):
         CoMotion(checkout=checkout, python=tmp_path / "no_python").tracks(clip)
 
 
-def test_a_failing_run_gives_its_last_word(checkout, clip):
+def test_a_failing_run_is_reported_with_its_last_line(checkout, clip):
     (checkout / "demo.py").write_text("raise SystemExit('no SMPL file here')")
     with pytest.raises(MissingExtraError, match="no SMPL file here"):
         CoMotion(checkout=checkout, python=sys.executable).tracks(clip)

@@ -15,7 +15,7 @@ NUMBERS = st.floats(-500, 500, allow_nan=False)
 
 
 def test_anchors_stand_in_the_middle_of_their_cells():
-    """Three grids, row by row, with two, two and six anchors a cell: as the network was trained."""
+    """Three grids, row by row, with two, two and six anchors per cell: as the network was trained."""
     slow = [
         ((column + 0.5) * stride / 224, (row + 0.5) * stride / 224)
         for stride, repeats in ((8, 2), (16, 2), (32, 6))
@@ -119,8 +119,8 @@ def test_cutting_out_turns_a_leaning_body_upright():
     assert pytest.approx(head.tolist(), abs=0.7) == (185, 100)
 
 
-def test_world_joints_stand_upright_again_after_a_turn():
-    """What the network sees upright in a turned region lies as the body does; y is up, z towards us."""
+def test_the_rotation_of_a_region_is_undone_in_world_joints():
+    """What the network sees upright in a rotated region lies as the body does; y up, z towards the camera."""
     head_up = np.array([[0, -0.5, 0.1]], np.float32)  # the network's y points down, its z away
 
     np.testing.assert_allclose([[0, 0.5, -0.1]], _upright(head_up, 0.0), atol=1e-6)
@@ -153,7 +153,7 @@ def test_tiles_cover_the_frame(width, height, fine):
 
 
 @given(NUMBERS, NUMBERS, st.floats(1, 3000))
-def test_a_view_about_a_region_lies_in_the_frame(x, y, size):
+def test_a_window_about_a_region_lies_in_the_frame(x, y, size):
     view = SearchWindow.about(Region(x, y, size), 320, 240)
 
     assert 0 <= view.left < view.left + view.width <= 320
@@ -204,7 +204,7 @@ def test_an_unwanted_output_is_cut_out_and_the_rest_stays(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not a network at all", None])
-def test_a_damaged_network_is_an_error_of_ours(tmp_path, content):
+def test_a_damaged_network_is_an_expected_error(tmp_path, content):
     if content is not None:
         (tmp_path / "bad.tflite").write_bytes(content)
     with pytest.raises(WeightsError, match=r"bad\.tflite"):

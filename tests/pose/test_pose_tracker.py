@@ -5,8 +5,8 @@ import pytest
 
 from dancematch.errors import NoDancerError
 from dancematch.pose import estimate_dancers
-from dancematch.pose.blazepose.estimator import _track
-from dancematch.pose.blazepose.tracker import Tracker, _share_out
+from dancematch.pose.blazepose.estimator import _make_track
+from dancematch.pose.blazepose.tracker import Tracker, _assign_poses
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
 from dancematch.skeletons import BLAZEPOSE33
@@ -37,21 +37,21 @@ def during(path, *spans: tuple[float, float]):
     return lambda now: path(now) if any(start <= now < end for start, end in spans) else None
 
 
-def whom(tracker: Tracker, stage: Stage) -> list[set[int]]:
-    """For each identity, the numbers of the real people whose clothes it wore where nobody overlaps."""
+def find_identities(tracker: Tracker, stage: Stage) -> list[set[int]]:
+    """For each identity, the numbers of the real people whose clothes it has, apart from overlaps."""
     return [
         {
             number
-            for pose in followed.poses
+            for pose in identity.poses
             for number, person in enumerate(stage.people)
             if np.array_equal(person.colours, pose.colours)
         }
-        for followed in tracker.people
+        for identity in tracker.people
     ]
 
 
-def test_one_dancer_is_followed_with_few_looks():
-    """Poses lead from frame to frame: the detector is asked a small part of the time."""
+def test_one_dancer_is_tracked_with_few_detections():
+    """Poses lead from frame to frame: the detector runs in a small part of them."""
     stage = Stage(Person(walking(200, 1000, 4), size=600))
     tracker = follow(stage, 4)
 
@@ -59,12 +59,12 @@ def test_one_dancer_is_followed_with_few_looks():
     assert stage.looks < 30
 
 
-def test_everybody_is_found_in_the_first_frame():
+def test_all_people_are_found_in_the_first_frame():
     """Five small dancers in a row are five identities from the start, each on one body."""
     stage = Stage(*(Person(still(150 + 245 * i), size=110, colour=i) for i in range(5)))
     tracker = follow(stage, 2)
 
-    assert [{0}, {1}, {2}, {3}, {4}] == sorted(whom(tracker, stage), key=min)
+    assert [{0}, {1}, {2}, {3}, {4}] == sorted(find_identities(tracker, stage), key=min)
     assert [len(person.times) for person in tracker.people] == [50] * 5
 
 
@@ -96,32 +96,32 @@ def test_who_comes_back_soon_is_the_same_person():
     stage = Stage(Person(still(300), colour=1), Person(during(still(900), (0, 2), (3, 5)), colour=2))
     tracker = follow(stage, 5)
 
-    assert [{0}, {1}] == whom(tracker, stage)
+    assert [{0}, {1}] == find_identities(tracker, stage)
     assert tracker.people[1].times[-1] == pytest.approx(4.96)
     assert 1 < np.diff(tracker.people[1].times).max() < 1.5
 
 
-def test_who_comes_back_late_is_somebody_new():
+def test_a_person_who_comes_back_late_is_a_new_one():
     stage = Stage(Person(during(still(900), (0, 2), (7, 9)), colour=2))
 
     assert len(follow(stage, 9).people) == 2
 
 
 def test_another_person_at_the_same_place_is_not_the_one_who_left():
-    """Clothes tell that somebody else took the place."""
+    """Clothes tell that another person took the place."""
     stage = Stage(
         Person(during(still(600), (0, 2)), colour=2),
         Person(during(still(800), (2.5, 5)), colour=7),
     )
 
-    assert [{0}, {1}] == whom(follow(stage, 5), stage)
+    assert [{0}, {1}] == find_identities(follow(stage, 5), stage)
 
 
 def test_a_newcomer_is_noticed_within_two_seconds():
     stage = Stage(Person(still(300), colour=1), Person(during(still(1000), (1, 6)), size=200, colour=2))
     tracker = follow(stage, 6)
 
-    assert [{0}, {1}] == whom(tracker, stage)
+    assert [{0}, {1}] == find_identities(tracker, stage)
     assert tracker.people[1].times[0] < 3
 
 
@@ -130,32 +130,32 @@ def test_a_small_newcomer_is_noticed_in_time():
     late = Person(during(still(1100, 600), (1, 12)), size=100, colour=2)
     stage = Stage(Person(still(300), colour=1), late)
 
-    assert [{0}, {1}] == whom(follow(stage, 12), stage)
+    assert [{0}, {1}] == find_identities(follow(stage, 12), stage)
 
 
-def test_poses_go_to_whom_they_fit_when_dancers_were_drawn_onto_each_other():
-    """Two who were led to each other's bodies get their own back, even one who was lost."""
+def test_poses_that_jumped_to_another_body_go_to_whom_they_fit():
+    """Two people with each other's poses get their own back, even one who was lost."""
     stage = Stage(Person(still(500), colour=1), Person(still(600), colour=2))
     one, other = follow(stage, 1).people
     poses = one.pose, other.pose
 
-    assert [(other, poses[1]), (one, poses[0])] == _share_out(
+    assert [(other, poses[1]), (one, poses[0])] == _assign_poses(
         [(one, poses[1]), (other, poses[0])], [one, other], 1.0
     )
-    assert [(other, poses[1])] == _share_out([(one, poses[1])], [one, other], 1.0)
+    assert [(other, poses[1])] == _assign_poses([(one, poses[1])], [one, other], 1.0)
 
 
-def test_a_pose_stays_with_whom_it_was_followed_from_when_nobody_else_fits():
-    """A sudden change of light alone loses nobody."""
+def test_a_pose_stays_with_the_person_it_was_found_for_when_no_other_fits():
+    """A sudden change of light alone loses no one."""
     stage = Stage(Person(still(500), colour=1))
     stage.people[0].at = lambda now: (500 if now < 1 else 560, 360.0)
     (one,) = follow(stage, 1).people
     changed = replace(stage.people[0].pose(1.0), colours=np.roll(one.pose.colours, 5))
 
-    assert [(one, changed)] == _share_out([(one, changed)], [one], 1.0)
+    assert [(one, changed)] == _assign_poses([(one, changed)], [one], 1.0)
 
 
-def test_clothes_are_learned_only_from_whoever_stands_alone():
+def test_clothes_are_learned_only_from_a_person_who_stands_alone():
     stage = Stage(Person(still(500), colour=1))
     (one,) = follow(stage, 1).people
     mixed = replace(one.pose, colours=np.roll(one.pose.colours, 5))
@@ -168,7 +168,7 @@ def test_clothes_are_learned_only_from_whoever_stands_alone():
 
 
 def test_two_identities_never_share_a_body():
-    """However long one stands hidden behind the other, nobody is counted twice at a time."""
+    """However long one stands hidden behind the other, no body is counted twice at a time."""
     stage = Stage(Person(still(600), colour=1), Person(walking(300, 605, 2), colour=2))
     stage.people[1].at = lambda now: (300 + 152.5 * min(now, 2), 360.0)
     tracker = follow(stage, 6)
@@ -181,7 +181,7 @@ def test_two_identities_never_share_a_body():
     assert len(stamps) == len(set(stamps))
 
 
-def test_an_empty_stage_has_nobody():
+def test_an_empty_stage_has_no_people():
     assert follow(Stage(Person(lambda _: None)), 1).people == []
 
 
@@ -194,21 +194,21 @@ def test_the_largest_are_followed_when_there_are_too_many():
     )
     tracker = follow(stage, 5, max_dancers=2)
     at_the_end = [
-        len(who) and person.times[-1] > 4.9
-        for who, person in zip(whom(tracker, stage), tracker.people, strict=True)
+        len(numbers) and person.times[-1] > 4.9
+        for numbers, person in zip(find_identities(tracker, stage), tracker.people, strict=True)
     ]
 
     assert sum(at_the_end) == 2
-    assert {2} in whom(tracker, stage)
+    assert {2} in find_identities(tracker, stage)
 
 
 def tracks_of(stage: Stage, seconds: float) -> list[Track]:
     people = follow(stage, seconds).people
-    return list(select_dancers([_track(person, (1280, 720), seconds) for person in people]).dancers)
+    return list(select_dancers([_make_track(person, (1280, 720), seconds) for person in people]).dancers)
 
 
 def test_a_bystander_does_not_win_over_the_dancer():
-    """Somebody large who hardly moves ranks behind somebody smaller who dances."""
+    """A large person who hardly moves ranks behind a smaller one who dances."""
     bystander = Person(still(300), size=500, colour=1, swing=0.1)
     dancer = Person(still(900), size=300, colour=2, swing=0.3)
     first, second = tracks_of(Stage(bystander, dancer), 3)
@@ -222,7 +222,7 @@ def test_a_very_short_clip_still_has_its_dancer():
 
 
 def test_a_track_becomes_a_motion_on_the_clip_s_clock():
-    """A dancer who comes in at 2 s gives a motion that starts there, at 30 frames a second."""
+    """A dancer who comes in at 2 s gives a motion that starts there, at 30 frames per second."""
     stage = Stage(Person(during(still(300), (2, 6))))
     motion = tracks_of(stage, 6)[0].motion()
 
@@ -230,14 +230,14 @@ def test_a_track_becomes_a_motion_on_the_clip_s_clock():
     assert (pytest.approx(motion.start, abs=0.3), pytest.approx(motion.seconds, abs=0.3)) == (2.0, 4.0)
 
 
-class _Nobody:
-    name = "nobody"
+class _EmptyRoom:
+    name = "empty"
 
     def tracks(self, path, *, on_frame=None):
         assert (path.name, on_frame) == ("empty_room.mp4", None)
         return []
 
 
-def test_a_video_without_anybody_is_an_error_of_ours():
+def test_a_video_without_a_person_is_an_expected_error():
     with pytest.raises(NoDancerError, match=r"empty_room\.mp4"):
-        estimate_dancers("empty_room.mp4", _Nobody())
+        estimate_dancers("empty_room.mp4", _EmptyRoom())

@@ -14,7 +14,7 @@ from dancematch.pose.blazepose.weights import load_weights, pip_download
 
 
 class Shop:
-    """Hands out a wheel with these contents and counts how often."""
+    """Provides a wheel with these contents and counts how often."""
 
     def __init__(self, contents: dict[str, bytes]) -> None:
         self.contents = contents
@@ -107,7 +107,7 @@ def test_a_wrong_file_in_the_user_s_folder_is_named_and_left_alone(shop, tmp_pat
     assert (tmp_path / weights.FILES[0].name).read_bytes() == b"mine"
 
 
-def test_a_cache_that_cannot_be_written_is_an_error_of_ours(shop, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_written_is_an_expected_error(shop, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(WeightsError, match="cannot be kept"):

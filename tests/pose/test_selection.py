@@ -1,4 +1,4 @@
-"""Who is a dancer: enough seconds, enough of a body, movement of its own."""
+"""Which tracks are dancers: enough seconds, enough of a body, movement of its own."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dance_samples import LEGS, dance, hardly_moving, standing, without
 from dancematch.errors import NoDancerError
 from dancematch.pose import estimate_dancers
-from dancematch.pose.selection import FRAGMENT_SECONDS, fault_of, select_dancers, select_motions
+from dancematch.pose.selection import FRAGMENT_SECONDS, find_fault, select_dancers, select_motions
 from dancematch.pose.track import Track, seconds_seen
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -29,7 +29,7 @@ def track(
     size: float = 0.3,
     clip_seconds: float | None = CLIP_SECONDS,
 ) -> Track:
-    """Somebody who moves so, at `x` of the picture, `size` frame heights per metre, walking at `speed`."""
+    """A person who moves so, at `x` of the picture, `size` frame heights per metre, walking at `speed`."""
     count = min(len(motion.joints), round(seconds * motion.fps))
     times = start + np.arange(count) / motion.fps
     world = np.nan_to_num(motion.joints[:count] - motion.joints[:count, :1])
@@ -79,14 +79,14 @@ def test_what_is_no_dancer_is_named_with_the_reason(ignored, reason):
     assert (ignored.times[0], ignored.times[-1]) == (chosen.ignored[0].span.start, chosen.ignored[0].span.end)
 
 
-def test_a_single_frame_is_too_short_to_tell_whether_anybody_moves():
+def test_a_single_frame_is_too_short_to_show_movement():
     """As a video and as a motion file, however short the whole clip is."""
     frame = Motion(dance(1).joints[:1], 25.0, BODY15)
     _, ignored = select_motions([frame])
 
     assert ["0.0 s, too short"] == reasons(track(frame, clip_seconds=0.04))
     assert ["0.0 s, too short"] == [one.reason for one in ignored]
-    assert "does not move" == fault_of(standing(120), 2.0)
+    assert "does not move" == find_fault(standing(120), 2.0)
 
 
 def test_a_dancer_shown_small_before_a_cut_is_not_in_the_background():
@@ -154,7 +154,7 @@ def test_a_clip_without_a_dancer_says_why():
     screen = track(without(dance(2), ARMS + LEGS), start=9.8, seconds=2.2)
     with pytest.raises(NoDancerError, match=r"^no dancer in end\.mp4: 2\.2 s, head and shoulders only$"):
         estimate_dancers("end.mp4", _Screen(screen))
-    with pytest.raises(NoDancerError, match=r"^no dancer in end\.mp4: nobody was seen"):
+    with pytest.raises(NoDancerError, match=r"^no dancer in end\.mp4: no person was seen"):
         estimate_dancers("end.mp4", _Screen())
 
 
@@ -169,9 +169,9 @@ def test_a_waving_hand_is_movement_and_a_breath_is_none():
     """A hand that goes up and down by ten centimetres is enough, of a body far away, tiny or half hidden."""
     waving = without(hardly_moving(120), LEGS).joints
 
-    assert "does not move" == fault_of(hardly_moving(120, metres=0.005), 4.0)
+    assert "does not move" == find_fault(hardly_moving(120, metres=0.005), 4.0)
     for changed in (waving, waving + np.array([100, 0, 0]), waving / 100):
-        assert fault_of(Motion(changed, 30.0, BODY15), 4.0) is None
+        assert find_fault(Motion(changed, 30.0, BODY15), 4.0) is None
 
 
 @settings(deadline=None, max_examples=40)
@@ -181,7 +181,7 @@ def test_a_waving_hand_is_movement_and_a_breath_is_none():
     )
 )
 def test_every_track_is_either_a_dancer_or_ignored(people):
-    """Numbers run from 1, and nobody is lost or listed twice."""
+    """Numbers run from 1, and each person is listed once."""
     kinds = (dance(1), standing(360), trembling(3, 0.02), without(dance(2), ARMS + LEGS))
     tracks = [
         track(kinds[kind], start=start, seconds=seconds, size=size, clip_seconds=20)
@@ -193,4 +193,4 @@ def test_every_track_is_either_a_dancer_or_ignored(people):
     listed = len(chosen.dancers) + len(chosen.ignored)
     assert [*range(1, 1 + len(chosen.dancers))] == [one.dancer for one in chosen.dancers]
     assert len(tracks) - fragments <= listed <= len(tracks)
-    assert all(fault_of(one.motion(), 20) is None for one in chosen.dancers)
+    assert all(find_fault(one.motion(), 20) is None for one in chosen.dancers)

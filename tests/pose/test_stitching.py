@@ -5,23 +5,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dancematch.pose.blazepose.stitching import LONGEST_GAP_SECONDS, join_fragments
-from dancematch.pose.blazepose.tracker import Followed
+from dancematch.pose.blazepose.tracker import TrackedPerson
 from pose_samples import Person
 
 FPS = 25
 
 
-def seen(person: Person, start: float, end: float, score: float = 0.9) -> Followed:
-    """What a tracker keeps of somebody whom it follows from one moment up to another."""
+def seen(person: Person, start: float, end: float, score: float = 0.9) -> TrackedPerson:
+    """A person as the tracker has them, from one moment up to another."""
     times = [frame / FPS for frame in range(round(start * FPS), round(end * FPS))]
-    return Followed(times, [person.pose(seconds, score) for seconds in times])
+    return TrackedPerson(times, [person.pose(seconds, score) for seconds in times])
 
 
 def standing(x: float, **looks: float) -> Person:
     return Person(lambda _: (x, 360.0), **looks)  # type: ignore[arg-type]
 
 
-def spans(people: list[Followed]) -> list[tuple[float, float]]:
+def spans(people: list[TrackedPerson]) -> list[tuple[float, float]]:
     return [(person.times[0], round(person.times[-1] + 1 / FPS, 2)) for person in people]
 
 
@@ -45,7 +45,7 @@ def test_gaps_stay_unseen():
 def test_a_fragment_within_a_gap_of_the_dancer_is_the_dancer_s():
     """A flash gives the dancer a second identity for a moment, between two pieces of the first."""
     dancer = standing(600)
-    outer = Followed(
+    outer = TrackedPerson(
         *(a + b for a, b in zip(_lists(seen(dancer, 0, 2)), _lists(seen(dancer, 3, 5)), strict=True))
     )
     (joined,) = join_fragments([outer, seen(dancer, 2.2, 2.8)])
@@ -53,7 +53,7 @@ def test_a_fragment_within_a_gap_of_the_dancer_is_the_dancer_s():
     assert 0.3 > np.diff(joined.times).max()
 
 
-def _lists(person: Followed) -> tuple[list[float], list]:
+def _lists(person: TrackedPerson) -> tuple[list[float], list]:
     return person.times, person.poses
 
 
@@ -75,21 +75,21 @@ def test_another_person_at_the_same_place_is_another_person():
 
 
 def test_a_cut_to_a_close_up_keeps_the_dancer():
-    """Place and size jump; the clothes are the same and nobody else is there."""
+    """Place and size jump; the clothes are the same and no one else is there."""
     pieces = [seen(standing(300, size=200), 0, 4), seen(standing(800, size=700), 4, 9)]
 
     assert [(0, 9)] == spans(join_fragments(pieces))
 
 
-def test_without_a_cut_the_same_clothes_elsewhere_are_somebody_else():
-    """Somebody who is followed throughout shows that the camera did not jump."""
+def test_without_a_cut_the_same_clothes_elsewhere_are_another_person():
+    """A person who is tracked throughout shows that the camera did not jump."""
     pieces = [seen(standing(300, size=200), 0, 4), seen(standing(900, size=500), 4, 9)]
     witness = seen(standing(600, size=300, colour=5), 0, 9)
 
     assert 3 == len(join_fragments([*pieces, witness]))
 
 
-def test_who_comes_back_after_long_is_not_taken_for_the_same():
+def test_a_person_who_comes_back_after_long_is_not_the_same():
     dancer = standing(600)
     late = 10 + LONGEST_GAP_SECONDS + 0.1
 
@@ -113,8 +113,8 @@ def test_of_two_poses_at_one_time_the_surer_one_stays():
 
 
 @st.composite
-def crowds(draw) -> list[Followed]:
-    """People of a few places, sizes and clothes, each seen in some pieces."""
+def crowds(draw) -> list[TrackedPerson]:
+    """People of a few places, sizes and clothes, each seen in some fragments."""
     pieces = []
     for _ in range(draw(st.integers(1, 4))):
         who = standing(
@@ -134,7 +134,7 @@ def crowds(draw) -> list[Followed]:
 @settings(deadline=None, max_examples=60)
 @given(crowds())
 def test_joining_invents_nothing(pieces):
-    """Every pose comes from a piece, times grow, and a second joining changes nothing."""
+    """Every pose comes from a fragment, times grow, and a second joining changes nothing."""
     joined = join_fragments(pieces)
     given_poses = {
         (seconds, id(pose)) for piece in pieces for seconds, pose in zip(*_lists(piece), strict=True)
@@ -149,7 +149,7 @@ def test_joining_invents_nothing(pieces):
 @settings(deadline=None, max_examples=60)
 @given(crowds())
 def test_people_seen_at_the_same_time_are_never_joined(pieces):
-    """However many pieces there are: whoever is seen together for a while ends in different tracks."""
+    """However many fragments there are: people seen together for a while end in different tracks."""
     joined = join_fragments(pieces)
     owner = {id(pose): number for number, one in enumerate(joined) for pose in one.poses}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dancematch.errors import VideoError
-from dancematch.pose.video import VideoLimits, _Clock, frame_times, probe, read_frames
+from dancematch.pose.video import VideoLimits, _FrameClock, frame_times, probe, read_frames
 from pose_samples import EVEN, MILLISECOND, corner_names, quarters, write_clip, write_sound
 
 UNEVEN = (0, 33, 67, 200, 210, 500, 900, 1000, 2500)
@@ -73,7 +73,7 @@ def test_wide_pixels_are_made_square(tmp_path):
 
 @pytest.mark.skipif("libsvtav1" not in av.codecs_available, reason="this FFmpeg has no AV1 encoder")
 def test_av1_is_read(tmp_path):
-    """AV1, which phones and sites now use, decodes like anything else."""
+    """AV1, which phones and sites now use, decodes as other codecs do."""
     clip = write_clip(tmp_path / "new.mp4", EVEN[:8], codec="libsvtav1", image=quarters(128, 96))
     frames = list(read_frames(clip))
 
@@ -120,7 +120,7 @@ def _headless(folder: Path) -> Path:
 
 @pytest.mark.parametrize("make", [_missing, _empty, _garbage, _playlist, _headless, lambda folder: folder])
 @pytest.mark.parametrize("use", [probe, lambda path: list(read_frames(path))])
-def test_what_is_no_video_is_said_to_be_none(tmp_path, make, use):
+def test_a_file_that_is_no_video_is_refused(tmp_path, make, use):
     """Nothing that users may hand in by mistake ends in a traceback of the decoder."""
     path = make(tmp_path)
     with pytest.raises(VideoError, match=path.name):
@@ -159,7 +159,7 @@ def test_a_whole_clip_is_not_called_truncated(tmp_path):
         (VideoLimits(max_decode_seconds=0.0), "to decode"),
     ],
 )
-def test_what_costs_too_much_is_refused(tmp_path, limits, words):
+def test_a_video_above_the_limits_is_refused(tmp_path, limits, words):
     clip = write_clip(tmp_path / "clip.mp4")
     with pytest.raises(VideoError, match=words):
         list(read_frames(clip, limits))
@@ -176,7 +176,7 @@ def _stamped(stamps: list[int | None]) -> list[SimpleNamespace]:
 
 
 def _seconds(stamps: list[int | None]) -> list[float | None]:
-    clock = _Clock(SimpleNamespace(average_rate=Fraction(10), guessed_rate=None))
+    clock = _FrameClock(SimpleNamespace(average_rate=Fraction(10), guessed_rate=None))
     return [clock.seconds(frame) for frame in _stamped(stamps)]
 
 
@@ -195,7 +195,7 @@ def test_broken_stamps_still_make_a_clock(stamps, seconds):
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(10**9), 10**9)), max_size=30))
-def test_time_only_ever_grows(stamps):
+def test_times_increase(stamps):
     """Whatever a broken file stamps its frames with, times grow from 0."""
     times = [time for time in _seconds(stamps) if time is not None]
 

@@ -98,7 +98,7 @@ def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
         ("deadly", 60, "it is damaged, or takes more than the 1024 MB"),
         ("hungry", 60, "it is damaged, or takes more than the 1024 MB"),
         ("endless", 3, "took more than the 3 s"),
-        ("nobody", 60, "nobody was seen"),
+        ("nobody", 60, "no person was seen"),
     ],
 )
 def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, seconds, complaint):

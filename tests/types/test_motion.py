@@ -226,9 +226,9 @@ def test_the_start_is_kept():
         ([0.0, 0.0], "increasing"),
         ([1.0, 0.0], "increasing"),
         ([0.0, np.nan], "finite"),
-        ([0.0], "one time a sample"),
-        ([], "one time a sample"),
-        ([[0.0, 1.0]], "one time a sample"),
+        ([0.0], "one time per sample"),
+        ([], "one time per sample"),
+        ([[0.0, 1.0]], "one time per sample"),
     ],
 )
 def test_impossible_times_are_refused(times, complaint):

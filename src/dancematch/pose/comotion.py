@@ -44,8 +44,8 @@ class CoMotion:
         self._python = str(python or os.environ.get(PYTHON_VARIABLE) or "python")
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
-        """Follow everybody in the video; `on_frame` hears only 0 and 1."""
-        probe(path)  # a file that is no video is reported as such, before anything is started
+        """Return one track per person in the video; `on_frame` is called with 0 and 1 only."""
+        probe(path)  # a file that is no video is reported as such, before CoMotion is started
         report = on_frame or (lambda _: None)
         report(0.0)
         with tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
@@ -75,14 +75,13 @@ class CoMotion:
 
 
 def read_tracks(results: Path, video: Path) -> list[Track]:
-    """Read the .pt file that CoMotion wrote for a video, on the video's own clock."""
+    """Return the tracks of the .pt file that CoMotion wrote for a video, on the video's own clock."""
     times = frame_times(video)
     # At one frame a second, the seconds of a motion are its frame numbers.
-    people = comotion.read(results, fps=1.0)
-    return [_track(person, times) for person in people]
+    return [_make_track(person, times) for person in comotion.read(results, fps=1.0)]
 
 
-def _track(person: Motion, times: NDArray[np.float64]) -> Track:
+def _make_track(person: Motion, times: NDArray[np.float64]) -> Track:
     frames = round(person.start) + np.arange(len(person.joints))
     seen = np.isfinite(person.joints).all(axis=(1, 2)) & (frames < len(times))
     return Track(

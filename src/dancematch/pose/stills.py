@@ -1,4 +1,4 @@
-"""Single pictures out of a video, small enough to stand inside a page."""
+"""Single pictures of a video, small enough for a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Still:
     box: Box = WHOLE  # the part
 
     def inside(self, points: FloatArray) -> FloatArray:
-        """Points of the whole picture [n, 2], of its width and height, as pixels of this part."""
+        """Return points [n, 2], in shares of the whole picture, as pixels of this part."""
         left, top, right, bottom = self.box
         size = np.array([self.width / (right - left), self.height / (bottom - top)])
         return np.asarray((points - np.array([left, top])) * size, dtype=np.float32)
@@ -39,26 +39,28 @@ class Still:
 def stills_at(
     video: str | Path, moments: Sequence[float], boxes: Sequence[Box] = (), *, height: int = HEIGHT
 ) -> list[Still]:
-    """The frames nearest to the moments (seconds), a still each; `boxes` say which part of each is wanted."""
-    frames = _nearest(Path(video), np.asarray(moments, dtype=np.float64))
+    """Return the frames nearest to the moments (seconds), one still per moment, cut to `boxes` if given."""
+    frames = _find_nearest(Path(video), np.asarray(moments, dtype=np.float64))
     parts = boxes or [WHOLE] * len(frames)
-    return [_still(seconds, image, box, height) for (seconds, image), box in zip(frames, parts, strict=True)]
+    return [
+        _make_still(seconds, image, box, height) for (seconds, image), box in zip(frames, parts, strict=True)
+    ]
 
 
-def _nearest(video: Path, wanted: NDArray[np.float64]) -> list[tuple[float, Image]]:
+def _find_nearest(video: Path, wanted: NDArray[np.float64]) -> list[tuple[float, Image]]:
     found: list[tuple[float, Image] | None] = [None] * len(wanted)
-    off = np.full(len(wanted), np.inf)
+    distance = np.full(len(wanted), np.inf)
     with read_frames(video, longest_side=_LONGEST_SIDE) as frames:
         for frame in frames:
-            for place in np.flatnonzero(np.abs(wanted - frame.seconds) < off):
-                off[place] = abs(wanted[place] - frame.seconds)
+            for place in np.flatnonzero(np.abs(wanted - frame.seconds) < distance):
+                distance[place] = abs(wanted[place] - frame.seconds)
                 found[place] = frame.seconds, frame.image
             if frame.seconds > wanted.max() + 1:
                 break
     return [one for one in found if one is not None]
 
 
-def _still(seconds: float, image: Image, box: Box, height: int) -> Still:
+def _make_still(seconds: float, image: Image, box: Box, height: int) -> Still:
     import cv2
 
     high, wide = image.shape[:2]
@@ -70,16 +72,16 @@ def _still(seconds: float, image: Image, box: Box, height: int) -> Still:
     shrink = min(1.0, height / len(part))
     size = max(2, round(part.shape[1] * shrink)), max(2, round(len(part) * shrink))
     small: Image = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    taken = (left / wide, top / high, right / wide, bottom / high)
-    return Still(seconds, _encoded(".jpg", small[:, :, ::-1], _QUALITY), *size, taken)
+    used = (left / wide, top / high, right / wide, bottom / high)
+    return Still(seconds, _encode_image(".jpg", small[:, :, ::-1], _QUALITY), *size, used)
 
 
 def grey_png(values: NDArray[np.uint8]) -> bytes:
-    """A table of greys [rows, columns], 0 black, as a PNG picture."""
-    return _encoded(".png", values)
+    """Return grey values [rows, columns], 0 = black, as a PNG picture."""
+    return _encode_image(".png", values)
 
 
-def _encoded(kind: str, pixels: NDArray[np.uint8], quality: int | None = None) -> bytes:
+def _encode_image(kind: str, pixels: NDArray[np.uint8], quality: int | None = None) -> bytes:
     import cv2
 
     options = [] if quality is None else [cv2.IMWRITE_JPEG_QUALITY, quality]

@@ -44,11 +44,11 @@ _STALL_SECONDS = 30.0  # a read that takes longer than this hangs
 
 @dataclass(frozen=True)
 class VideoLimits:
-    """What a video may cost before it is refused."""
+    """The largest video that is not refused."""
 
     max_pixels: int = 8192 * 4608  # of one frame
     max_seconds: float = 3600.0
-    max_decode_seconds: float = 1800.0  # spent in the decoder, not in whoever uses the frames
+    max_decode_seconds: float = 1800.0  # spent in the decoder, not by the user of the frames
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def can_decode(codec: str) -> bool:
 
 
 def probe(path: Path | str) -> VideoInfo:
-    """Measure a video by its time stamps."""
-    with _opened(Path(path)) as container:
+    """Return what a video holds, measured by its time stamps."""
+    with _open_container(Path(path)) as container:
         stream = _video_stream(container, Path(path))
         picture = _Picture.of(_first_frame(container, stream, Path(path)), stream)
         container.seek(0)
@@ -97,8 +97,8 @@ def probe(path: Path | str) -> VideoInfo:
 
 
 def frame_times(path: Path | str) -> NDArray[np.float64]:
-    """List the times of all frames in the order they are shown, without decoding them."""
-    with _opened(Path(path)) as container:
+    """Return the times of all frames in the order they are shown, without decoding them."""
+    with _open_container(Path(path)) as container:
         stamps = np.unique(_packet_seconds(container, _video_stream(container, Path(path))))
     return stamps - stamps[:1]
 
@@ -106,7 +106,7 @@ def frame_times(path: Path | str) -> NDArray[np.float64]:
 def read_frames(
     path: Path | str, limits: VideoLimits | None = None, *, longest_side: int | None = None
 ) -> "FrameReader":
-    """Decode a video frame by frame, upright and with true times.
+    """Return a reader of a video's frames, upright and with true times.
 
     `longest_side` shrinks larger pictures while they are converted, which costs less than
     converting and shrinking afterwards. A file that breaks off is read as far as it goes: the
@@ -124,7 +124,7 @@ class FrameReader(Iterator[Frame]):
         self.truncated = False
         self._limits = limits
         self._longest_side = longest_side
-        self._container = _opened(path)
+        self._container = _open_container(path)
         try:
             self._stream = _video_stream(self._container, path)
             self._check_header()
@@ -141,7 +141,7 @@ class FrameReader(Iterator[Frame]):
         return next(self._frames)
 
     def close(self) -> None:
-        """Let go of the file; reading to the end does it too."""
+        """Close the file; reading to the end does it too."""
         self._frames.close()
         self._container.close()
 
@@ -168,8 +168,8 @@ class FrameReader(Iterator[Frame]):
             )
 
     def _read(self) -> Generator[Frame, None, None]:
-        clock, picture, end = _Clock(self._stream), None, -1.0
-        for frame in self._decoded():
+        clock, picture, end = _FrameClock(self._stream), None, -1.0
+        for frame in self._decode():
             seconds = clock.seconds(frame)
             if seconds is None:
                 continue
@@ -182,8 +182,8 @@ class FrameReader(Iterator[Frame]):
             raise VideoError(f"{self.path} is damaged: not one frame of it can be decoded")
         self._note_truncation(end)
 
-    def _decoded(self) -> Iterator["VideoFrame"]:
-        """Every frame that decodes; a broken packet costs only its own frames."""
+    def _decode(self) -> Iterator["VideoFrame"]:
+        """Yield every frame that decodes; a broken packet costs only its own frames."""
         from av.error import FFmpegError
 
         packets = self._container.demux(self._stream)
@@ -210,15 +210,15 @@ class FrameReader(Iterator[Frame]):
             )
 
     def _note_truncation(self, end: float) -> None:
-        """Compare what was read with what the header promised; a last frame may last a while."""
+        """Compare the length read with that of the header; a last frame may last a while."""
         if self.seconds is not None and end < 0.95 * self.seconds - 0.5:
             self.truncated = True
         if self.truncated:
             log.warning("%s is damaged or breaks off: used the %.1f s that could be decoded", self.path, end)
 
 
-class _Clock:
-    """Turns the stamps of decoded frames into seconds that only ever grow."""
+class _FrameClock:
+    """Turns the stamps of decoded frames into increasing seconds."""
 
     def __init__(self, stream: "VideoStream") -> None:
         self._step = 1 / _rate(stream)
@@ -226,7 +226,7 @@ class _Clock:
         self._last = Fraction(-1)
 
     def seconds(self, frame: "VideoFrame") -> float | None:
-        """Tell the time of a frame, or None for one that repeats an earlier time."""
+        """Return the time of a frame, or None for one that repeats an earlier time."""
         stamp = frame.pts if frame.pts is not None else frame.dts
         base = frame.time_base
         if stamp is None or base is None:
@@ -246,7 +246,7 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Picture:
-    """How to turn a decoded frame into an upright RGB picture."""
+    """The conversion of a decoded frame to an upright RGB picture."""
 
     stored: tuple[int, int]  # width and height to convert to, before turning
     turned: bool  # rows become columns
@@ -286,7 +286,7 @@ class _Picture:
 def _orientation(frame: "VideoFrame") -> tuple[bool, int | None]:
     """Read the display matrix: whether to transpose, and which flip to do after it.
 
-    The matrix maps a stored pixel to (a x + c y, b x + d y), so it also tells a mirrored
+    The matrix maps a stored pixel to (a x + c y, b x + d y), so it also shows a mirrored
     recording, which a rotation angle cannot: left and right matter to a dance.
     """
     from av.sidedata.sidedata import Type
@@ -302,7 +302,7 @@ def _orientation(frame: "VideoFrame") -> tuple[bool, int | None]:
     return turned, flips[mirror_x, mirror_y]
 
 
-def _opened(path: Path) -> "InputContainer":
+def _open_container(path: Path) -> "InputContainer":
     import av
 
     if not path.exists():
@@ -367,7 +367,7 @@ def _packet_seconds(container: "InputContainer", stream: "VideoStream") -> NDArr
 
 
 def _stated_seconds(container: "InputContainer", stream: "VideoStream") -> float | None:
-    """Tell the length that the header claims, if it does."""
+    """Return the length that the header states, if it does."""
     if stream.duration is not None and stream.time_base is not None:
         return float(stream.duration * stream.time_base)
     return container.duration / 1e6 if container.duration is not None else None

@@ -67,7 +67,7 @@ def to_motions(landmarks: Landmarks, clock: Clock) -> list[Motion]:
     as_coordinates(landmarks.points[..., :3])
     seen = np.asarray(np.isfinite(landmarks.points[..., :2]).all(axis=-1).any(axis=-1))  # [frames, people]
     if not seen.any():
-        raise InputError("nobody is seen in any frame")
+        raise InputError("no person is seen in any frame")
     world = landmarks.world if landmarks.world is not None else _is_around_hips(landmarks.points)
     if not world:
         return _picture_motions(landmarks, seen, clock)

@@ -101,7 +101,7 @@ def _places(skeleton: Skeleton, *parts: str) -> list[int]:
 def to_motions(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock) -> list[Motion]:
     """Each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
-        raise InputError("nobody is seen in any frame")
+        raise InputError("no person is seen in any frame")
     ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
     motions = [motion for track in ordered if (motion := _to_motion(track, skeleton, clock)) is not None]
     if not motions:

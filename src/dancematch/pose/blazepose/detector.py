@@ -12,7 +12,7 @@ from dancematch.pose.blazepose.regions import Region, SearchWindow
 from dancematch.pose.video import Image
 
 SIDE = 224
-_STRIDES = ((8, 2), (16, 2), (32, 6))  # stride in pixels, anchors a cell
+_STRIDES = ((8, 2), (16, 2), (32, 6))  # stride in pixels, anchors per cell
 _MIN_SCORE = 0.5
 _MAX_OVERLAP = 0.3
 
@@ -21,38 +21,38 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Detection:
-    """A person seen by the detector."""
+    """A person found by the detector."""
 
     region: Region
     score: float
 
 
 class Detector:
-    """Finds people; those much smaller than the view are easily missed, so look at tiles too."""
+    """Finds people; those much smaller than the window are easily missed, so search tiles too."""
 
     def __init__(self, weights: Path, *, threads: int = 1) -> None:
         self._network = Network(weights, threads=threads)
 
-    def __call__(self, image: Image, view: SearchWindow) -> list[Detection]:
-        """Find the people in one view of the frame, best first, in the frame's pixels."""
-        scale = max(view.width, view.height)
-        boxes, scores = self._network(_letterbox(image, view))
+    def __call__(self, image: Image, window: SearchWindow) -> list[Detection]:
+        """Return the people in one window of the frame, best first, in the frame's pixels."""
+        scale = max(window.width, window.height)
+        boxes, scores = self._network(_letterbox(image, window))
         boxes, scores = decode(boxes[0], scores[0, :, 0])
         found = []
         for box, score in zip(*merge_overlapping(boxes, scores), strict=True):
             points = (box.reshape(-1, 2)[2:] - 0.5) * scale  # hips, top of the circle, then upper body's
-            points += (view.left + view.width / 2, view.top + view.height / 2)
+            points += (window.left + window.width / 2, window.top + window.height / 2)
             found.append(Detection(Region.around(points[0], points[1]), float(score)))
         return found
 
 
-def _letterbox(image: Image, view: SearchWindow) -> Floats:
-    """Shrink a view into the middle of a black square, in the range -1..1."""
+def _letterbox(image: Image, window: SearchWindow) -> Floats:
+    """Return a window shrunk into the middle of a black square, in the range -1..1."""
     import cv2
 
-    part = image[view.top : view.top + view.height, view.left : view.left + view.width]
-    factor = SIDE / max(view.width, view.height)
-    width, height = max(1, round(view.width * factor)), max(1, round(view.height * factor))
+    part = image[window.top : window.top + window.height, window.left : window.left + window.width]
+    factor = SIDE / max(window.width, window.height)
+    width, height = max(1, round(window.width * factor)), max(1, round(window.height * factor))
     square = np.zeros((SIDE, SIDE, 3), np.uint8)
     left, top = (SIDE - width) // 2, (SIDE - height) // 2
     square[top : top + height, left : left + width] = cv2.resize(
@@ -63,7 +63,7 @@ def _letterbox(image: Image, view: SearchWindow) -> Floats:
 
 @cache
 def anchors() -> Floats:
-    """List the centres [2254, 2] that the detector's boxes are relative to, in the unit square."""
+    """Return the centres [2254, 2] that the detector's boxes are relative to, in the unit square."""
     layers = []
     for stride, repeats in _STRIDES:
         cells = SIDE // stride
@@ -74,7 +74,7 @@ def anchors() -> Floats:
 
 
 def decode(raw_boxes: Floats, raw_scores: Floats) -> tuple[Floats, Floats]:
-    """Keep what is likely a person: boxes [n, 12] and scores [n] in the unit square.
+    """Return likely people: boxes [n, 12] and scores [n] in the unit square.
 
     A box is left, top, right, bottom, then four points.
     """
@@ -105,7 +105,7 @@ def merge_overlapping(boxes: Floats, scores: Floats) -> tuple[list[Floats], list
 
 
 def intersection_over_union(box: Floats, boxes: Floats) -> Floats:
-    """How much of two boxes together both cover, for one box against many."""
+    """Return the overlap of one box with many: shared area over the area of both together."""
     inner = np.minimum(box[2:4], boxes[:, 2:4]) - np.maximum(box[:2], boxes[:, :2])
     shared = np.prod(np.clip(inner, 0, None), axis=1)
     area = np.prod(boxes[:, 2:4] - boxes[:, :2], axis=1) + np.prod(box[2:4] - box[:2]) - shared

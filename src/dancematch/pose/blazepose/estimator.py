@@ -1,4 +1,4 @@
-"""The default estimator: BlazePose "full" on the CPU, for one dancer or several."""
+"""BlazePose "full" on the CPU, for one dancer or several."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,19 +9,19 @@ from dancematch.pose.blazepose.detector import Detection, Detector
 from dancematch.pose.blazepose.landmarks import Landmarker, Pose
 from dancematch.pose.blazepose.regions import Region, SearchWindow
 from dancematch.pose.blazepose.stitching import join_fragments
-from dancematch.pose.blazepose.tracker import Followed, Tracker
+from dancematch.pose.blazepose.tracker import TrackedPerson, Tracker
 from dancematch.pose.blazepose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
 from dancematch.pose.track import Track
 from dancematch.pose.video import Image, VideoLimits, read_frames
 from dancematch.skeletons import BLAZEPOSE33
 
-_LONGEST_SIDE = 1280  # the network sees 256 pixels a person: more only costs time
+_LONGEST_SIDE = 1280  # the network sees 256 pixels per person: more only costs time
 
 
 class BlazePose:
-    """Finds and follows people in a video; about 20 CPU milliseconds a frame and dancer.
+    """Finds and follows people in a video, in about 20 CPU milliseconds per frame and dancer.
 
-    At most `max_dancers` are followed at a time, the largest ones. Newcomers are looked for every
+    At most `max_dancers` are followed at a time, the largest ones. New people are searched for every
     `detect_every` frames. The weights are fetched on first use unless `weights_dir` holds them.
     """
 
@@ -41,13 +41,13 @@ class BlazePose:
         self._threads = threads
         self._detect_every = detect_every
         self._limits = limits
-        self._networks: Networks | None = None
+        self._networks: PoseNetworks | None = None
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
-        """Follow everybody in the video, whoever is lost for a moment under one identity.
+        """Return one track per person in the video, also of a person who is lost for a moment.
 
-        `on_frame` is told after each frame which share of the clip is done, 0..1; 0 until the end
-        where the container does not state its length.
+        `on_frame` is called after each frame with the share of the clip that is done, 0..1; 0 until the
+        end where the container does not state its length.
         """
         tracker = Tracker(self.networks(), max_dancers=self._max_dancers, detect_every=self._detect_every)
         size, seconds = (1, 1), 0.0
@@ -60,35 +60,37 @@ class BlazePose:
         if on_frame is not None:
             on_frame(1.0)
         people = join_fragments(tracker.people)
-        return [_track(person, size, seconds, truncated=reader.truncated) for person in people]
+        return [_make_track(person, size, seconds, truncated=reader.truncated) for person in people]
 
-    def networks(self) -> "Networks":
-        """Give the two networks, loaded when first asked for."""
+    def networks(self) -> "PoseNetworks":
+        """Return the two networks, loaded on first use."""
         if self._networks is None:
-            self._networks = Networks(self._files, self._threads)
+            self._networks = PoseNetworks(self._files, self._threads)
         return self._networks
 
 
-class Networks:
+class PoseNetworks:
     """Detector and landmark network together."""
 
     def __init__(self, files: dict[WeightsFile, Path], threads: int) -> None:
         import cv2
 
-        cv2.setNumThreads(1)  # its pictures here are too small to share out
+        cv2.setNumThreads(1)  # its pictures here are too small for several threads
         self._detector = Detector(files[DETECTOR], threads=threads)
         self._landmarker = Landmarker(files[LANDMARKS], threads=threads)
 
     def detect(self, image: Image, view: SearchWindow) -> list[Detection]:
-        """Find people in a part of the frame."""
+        """Return the people in a part of the frame."""
         return self._detector(image, view)
 
     def pose(self, image: Image, region: Region) -> Pose:
-        """Read the pose of the person in a region."""
+        """Return the pose of the person in a region."""
         return self._landmarker(image, region)
 
 
-def _track(person: Followed, size: tuple[int, int], clip_seconds: float, *, truncated: bool = False) -> Track:
+def _make_track(
+    person: TrackedPerson, size: tuple[int, int], clip_seconds: float, *, truncated: bool = False
+) -> Track:
     return Track(
         dancer=0,
         times=np.array(person.times),

@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 class Network:
     """A network with one input, on the CPU.
 
-    `unwanted` is the shape of an output nobody reads: what computes only that is cut out.
+    `unwanted` is the shape of an output that is not used: operators that serve only it are cut out.
     """
 
     def __init__(self, weights: Path, *, threads: int = 1, unwanted: tuple[int, ...] | None = None) -> None:
@@ -25,8 +25,8 @@ class Network:
 
         try:
             model = weights.read_bytes()
-            model = without_output(model, unwanted) if unwanted else model
-            with _quiet():
+            model = remove_output(model, unwanted) if unwanted else model
+            with _silence_stderr():
                 self._interpreter: Any = Interpreter(model_content=model, num_threads=threads)
                 self._interpreter.allocate_tensors()
         except (OSError, ValueError, RuntimeError) as error:
@@ -35,15 +35,15 @@ class Network:
         self._outputs = [detail["index"] for detail in self._interpreter.get_output_details()]
 
     def __call__(self, values: Floats) -> list[Floats]:
-        """Run the network once; the outputs are the caller's to keep."""
+        """Return the outputs of one run, as copies."""
         self._interpreter.set_tensor(self._input, values)
         self._interpreter.invoke()
         return [self._interpreter.get_tensor(index) for index in self._outputs]
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the runtime's greeting off the terminal; it has no switch and writes past Python."""
+def _silence_stderr() -> Iterator[None]:
+    """Keep the runtime's greeting off the terminal: it has no switch and bypasses Python."""
     try:
         kept = os.dup(2)
     except OSError:  # a service without a standard error has nothing to keep clean
@@ -58,11 +58,11 @@ def _quiet() -> Iterator[None]:
         os.close(kept)
 
 
-def without_output(model: bytes, shape: tuple[int, ...]) -> bytes:
-    """Rewrite a network file without the output of this shape and the operators that serve only it.
+def remove_output(model: bytes, shape: tuple[int, ...]) -> bytes:
+    """Return a network file without the output of this shape and the operators that serve only it.
 
-    The interpreter runs every operator of a file, read or not. The other outputs stay bit by bit
-    the same.
+    The interpreter runs every operator of a file, read or not. The other outputs stay
+    identical.
     """
     import flatbuffers  # type: ignore[import-untyped]
     from ai_edge_litert import schema_py_generated as schema

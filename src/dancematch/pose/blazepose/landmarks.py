@@ -14,7 +14,7 @@ SIDE = 256
 JOINTS = 33
 SILHOUETTE = (1, SIDE, SIDE, 1)  # shape of the output that is not used
 _HEATMAP = 64
-_WINDOW = 7  # heatmap cells a side that refine a landmark
+_WINDOW = 7  # heatmap cells per side that refine a landmark
 _MIN_HEAT = 0.5
 _SHOULDERS_AND_HIPS = [11, 12, 23, 24]
 
@@ -25,25 +25,26 @@ Floats = NDArray[np.float32]
 class Pose:
     """One person in one frame."""
 
-    score: float  # 0..1, how surely there is a person
+    score: float  # 0..1, confidence that there is a person
     image: Points  # [33, 2] pixels of the frame
     world: Floats  # [33, 3] metres, y up, origin between the hips
     visibility: Floats  # [33] 0..1
-    region: Region  # where to look for the same person in the next frame
+    region: Region  # where to search for the same person in the next frame
     colours: Floats  # histogram of the torso, sums to 1
 
 
 class Landmarker:
-    """Reads the pose of the person in a region."""
+    """Estimates the pose of the person in a region."""
 
     def __init__(self, weights: Path, *, threads: int = 1) -> None:
         # The silhouette takes two fifths of the network's time and is not used.
         self._network = Network(weights, threads=threads, unwanted=SILHOUETTE)
 
     def __call__(self, image: Image, region: Region) -> Pose:
-        """Read one pose; its `score` says whether there is anybody at all."""
+        """Return one pose; a low `score` means that there is no person."""
         crop = cut_out(image, region)
-        outputs = {array.shape[1:]: array[0] for array in self._network(_unit_range(crop))}
+        unit_range = np.multiply(crop[None], np.float32(1 / 255), dtype=np.float32)
+        outputs = {array.shape[1:]: array[0] for array in self._network(unit_range)}
         raw = outputs[(195,)].reshape(39, 5)
         points = refine(raw[:, :2] / SIDE, outputs[(_HEATMAP, _HEATMAP, 39)])
         placed = region.to_frame(points)
@@ -58,19 +59,15 @@ class Landmarker:
 
 
 def cut_out(image: Image, region: Region) -> Image:
-    """Cut a region out of the frame as an upright 256 x 256 picture; black beyond the border."""
+    """Return a region of the frame as an upright 256 x 256 picture; black beyond the border."""
     import cv2
 
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cv2.warpAffine(image, region.matrix(SIDE), (SIDE, SIDE), flags=flags)  # type: ignore[return-value]
 
 
-def _unit_range(crop: Image) -> Floats:
-    return np.multiply(crop[None], np.float32(1 / 255), dtype=np.float32)
-
-
 def refine(points: Floats, heat: Floats) -> Floats:
-    """Move landmarks [n, 2] of the unit square to the centre of the heat around them.
+    """Return landmarks [n, 2] of the unit square moved to the centre of the heat around them.
 
     `heat` [64, 64, n] holds logits. A landmark without clear heat nearby stays where it is.
     """
@@ -103,14 +100,14 @@ def _sigmoid(logits: Floats) -> Floats:
 
 
 def _upright(world: Floats, angle: float) -> Floats:
-    """Undo the region's turn and go from x right, y down, z away to x right, y up, z towards us."""
+    """Undo the region's rotation; x right, y down, z away become x right, y up, z towards the camera."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y, z = world.T
     return np.stack([cos * x - sin * y, -(sin * x + cos * y), -z], axis=1).astype(np.float32)
 
 
 def torso_colours(crop: Image, corners: Points) -> Floats:
-    """Histogram of the torso in 64 colours: what a dancer wears, to tell crossing dancers apart."""
+    """Return the histogram of the torso in 64 colours: clothes tell crossing dancers apart."""
     low = np.clip(corners.min(axis=0).astype(int), 0, SIDE - 8)
     high = np.maximum(np.clip(corners.max(axis=0).astype(int), 0, SIDE), low + 8)
     patch = crop[low[1] : high[1] : 2, low[0] : high[0] : 2] >> 6

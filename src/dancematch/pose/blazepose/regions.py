@@ -1,4 +1,4 @@
-"""Where people are in a frame: turned squares, in pixels, y down as pictures have it."""
+"""Where people are in a frame: rotated squares, in pixels, y down."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _MARGIN = 1.25  # the networks were trained on regions a quarter larger than the
 
 @dataclass(frozen=True)
 class Region:
-    """A square around a person, turned so that the body stands upright in it."""
+    """A square around a person, rotated so that the body is upright in it."""
 
     x: float
     y: float
@@ -21,7 +21,7 @@ class Region:
 
     @classmethod
     def around(cls, hips: NDArray[np.floating], top: NDArray[np.floating]) -> "Region":
-        """Make the region of a body with this middle of the hips, whose circle passes through `top`."""
+        """Return the region of a body with this middle of the hips, whose circle passes through `top`."""
         right, down = float(top[0] - hips[0]), float(top[1] - hips[1])
         return cls(
             float(hips[0]),
@@ -31,14 +31,14 @@ class Region:
         )
 
     def to_frame(self, points: NDArray[np.floating]) -> Points:
-        """Carry points [n, 2] from the unit square of this region into the frame."""
+        """Return points [n, 2] of the unit square of this region in the frame."""
         offset = (points - 0.5) * self.size
         cos, sin = np.cos(self.angle), np.sin(self.angle)
         turned = offset @ np.array([[cos, sin], [-sin, cos]])
         return np.asarray(turned + np.array([self.x, self.y]), dtype=np.float32)
 
     def matrix(self, side: int) -> NDArray[np.float64]:
-        """Give the affine map [2, 3] from a `side` x `side` crop's pixels to the frame's."""
+        """Return the affine map [2, 3] from a `side` x `side` crop's pixels to the frame's."""
         step = self.size / side
         cos, sin = step * np.cos(self.angle), step * np.sin(self.angle)
         middle = (side - 1) / 2
@@ -50,7 +50,7 @@ class Region:
         )
 
     def distance(self, other: "Region") -> float:
-        """How far apart two regions are, in units of their mean size."""
+        """Return the distance of two regions, in units of their mean size."""
         return float(np.hypot(self.x - other.x, self.y - other.y)) / (0.5 * (self.size + other.size) + 1e-9)
 
 
@@ -65,7 +65,7 @@ class SearchWindow:
 
     @classmethod
     def about(cls, region: Region, width: int, height: int) -> "SearchWindow":
-        """Make a square a quarter larger than a region, moved and cut to lie within a frame of this size."""
+        """Return a square a quarter larger than a region, moved and cut to lie within a frame."""
         wide, high = (min(int(1.25 * region.size) + 32, length) for length in (width, height))
         left = int(np.clip(region.x - wide / 2, 0, width - wide))
         top = int(np.clip(region.y - high / 2, 0, height - high))
@@ -73,14 +73,14 @@ class SearchWindow:
 
 
 def tiles(width: int, height: int, *, fine: bool) -> list[SearchWindow]:
-    """Cover a frame with overlapping squares: of its shorter side, or smaller ones.
+    """Return overlapping squares that cover a frame: of its shorter side or, if `fine`, smaller ones.
 
     The detector shrinks what it sees to 224 pixels and misses people much smaller than that:
     a line of five is found in squares of the frame's height, a far group in smaller ones.
     """
     short = min(width, height)
     if not fine and max(width, height) <= 1.25 * short:
-        return []  # one such square would be the frame over again
+        return []  # one such square would be the whole frame
     side = int(0.6 * short) if fine else short
     return [
         SearchWindow(left, top, side, side) for top in _starts(height, side) for left in _starts(width, side)
@@ -88,6 +88,6 @@ def tiles(width: int, height: int, *, fine: bool) -> list[SearchWindow]:
 
 
 def _starts(length: int, side: int) -> list[int]:
-    """Even starts of pieces that cover a length, each overlapping the next by a quarter or more."""
+    """Return even starts of pieces that cover a length, each overlapping the next by a quarter or more."""
     count = 1 + int(np.ceil((length - side) / (0.75 * side)))
     return [int(start) for start in np.linspace(0, length - side, count)]

@@ -1,7 +1,7 @@
-"""Following several people from frame to frame, each under one identity.
+"""Tracking of several people from frame to frame, each under one identity.
 
-A person seen once is followed by the landmark network alone: each pose says where to look next.
-The detector runs only now and then, for newcomers and for people who were lost. All positions are
+A person seen once is tracked by the landmark network alone: each pose says where to search next.
+The detector runs only now and then, for new people and for those who were lost. All positions are
 in pixels of the frame, y down.
 """
 
@@ -14,74 +14,75 @@ from numpy.typing import NDArray
 from dancematch.pose.blazepose.detector import Detection
 from dancematch.pose.blazepose.landmarks import Pose
 from dancematch.pose.blazepose.regions import Points, Region, SearchWindow, tiles
+from dancematch.pose.track import JOINT_SEEN_FROM
 from dancematch.pose.video import Image
 
-_MIN_SCORE = 0.5  # of a pose that is believed
+_MIN_SCORE = 0.5  # of a pose that is accepted
 _SAME_POSE = 0.1  # mean distance of the joints, in region sizes, below which two poses are one person
-_INSIDE = 0.6  # share of a newcomer's box within a known body above which it is no newcomer
-_COVERED = 0.2  # distance, in region sizes, of a detection that needs no second look
+_INSIDE = 0.6  # share of a found body's box within a tracked body above which it is the same
+_COVERED = 0.2  # distance, in region sizes, of a detection that is a known one again
 _LINK_SECONDS = 2.0  # how long a lost dancer keeps the identity
-LINK_COST = 1.0  # strangeness above which a pose cannot be that person's
-_LOYALTY = 0.3  # strangeness forgiven to the pose that was found by following
+LINK_COST = 1.0  # cost above which a pose cannot be that person's
+_TRACKED_BONUS = 0.3  # cost subtracted for the person whose region the pose was found in
 _APART = 0.4  # distance, in region sizes, of people who do not touch
 _SEARCH_EVERY = 3  # frames between searches for a lost dancer
-_FILLS = 0.8  # size of somebody, over the frame's shorter side, next to whom the small matter little
-_DISPLACES = 1.5  # how much larger a newcomer must be to take the smallest one's place
-_MEMORY = 0.9  # share of the old in the running means of colour and velocity
+_FILLS = 0.8  # size of a person, over the frame's shorter side, beside whom small people matter little
+_DISPLACES = 1.5  # how much larger a new person must be to replace the smallest one
+_MEMORY = 0.9  # share of the old in the running mean of colour
 
 
-class Sight(Protocol):
+class PersonFinder(Protocol):
     """The two networks, as the tracker needs them."""
 
-    def detect(self, image: Image, view: SearchWindow) -> list[Detection]:
-        """Find people in a part of the frame."""
+    def detect(self, image: Image, window: SearchWindow) -> list[Detection]:
+        """Return the people in a part of the frame."""
 
     def pose(self, image: Image, region: Region) -> Pose:
-        """Read the pose of the person in a region."""
+        """Return the pose of the person in a region."""
 
 
 @dataclass(eq=False)
-class Followed:
-    """One identity: every pose so far, and what is needed to recognise the person again."""
+class TrackedPerson:
+    """One identity: every pose so far, and what recognises the person again."""
 
     times: list[float] = field(default_factory=list)
     poses: list[Pose] = field(default_factory=list)
-    velocity: tuple[float, float] = (0.0, 0.0)  # pixels a second
+    velocity: tuple[float, float] = (0.0, 0.0)  # pixels per second
     colours: NDArray[np.float32] | None = None
 
     @property
     def pose(self) -> Pose:
-        """The latest."""
+        """The latest pose."""
         return self.poses[-1]
 
-    def expected(self, seconds: float) -> Region:
-        """Where the person should be by now, if nothing changed; speed is trusted for a second."""
+    def predict_region(self, seconds: float) -> Region:
+        """Return where the person should be now at constant velocity, for at most a second."""
         ahead = min(seconds - self.times[-1], 1.0)
         last = self.pose.region
         return Region(
             last.x + ahead * self.velocity[0], last.y + ahead * self.velocity[1], last.size, last.angle
         )
 
-    def strangeness(self, pose: Pose, seconds: float) -> float:
-        """How badly a pose fits this person: place, size and clothes; 0 is a perfect fit."""
-        expected, gap = self.expected(seconds), seconds - self.times[-1]
+    def cost_of(self, pose: Pose, seconds: float) -> float:
+        """Return how badly a pose fits this person in position, size and clothes; 0 is a perfect fit."""
+        expected, gap = self.predict_region(seconds), seconds - self.times[-1]
         moved = expected.distance(pose.region) / (1 + gap)
         grown = abs(np.log((pose.region.size + 1) / (expected.size + 1)))
         recoloured = 0.0 if self.colours is None else 1 - np.minimum(self.colours, pose.colours).sum()
         return float(moved + grown + recoloured)
 
     def add(self, seconds: float, pose: Pose, *, alone: bool) -> None:
-        """Take a pose as this person's; only `alone` are the colours surely the person's own."""
+        """Append a pose; only `alone` are its colours surely the person's own."""
         if self.colours is None:
             self.colours = pose.colours
         else:
-            self._learn_velocity(seconds - self.times[-1], pose.region)
+            self._update_velocity(seconds - self.times[-1], pose.region)
             memory = np.float32(_MEMORY if alone else 1)
             self.colours = memory * self.colours + (1 - memory) * pose.colours
         self.times.append(seconds)
         self.poses.append(pose)
 
-    def _learn_velocity(self, step: float, now: Region) -> None:
+    def _update_velocity(self, step: float, now: Region) -> None:
         before = self.pose.region
         self.velocity = (
             0.5 * (self.velocity[0] + (now.x - before.x) / step),
@@ -90,116 +91,118 @@ class Followed:
 
 
 class Tracker:
-    """Feeds frames to the networks and keeps people apart; `people` are all that were ever followed."""
+    """Tracks people from frame to frame; `people` are all that were ever tracked."""
 
-    def __init__(self, sight: Sight, *, max_dancers: int, detect_every: int) -> None:
-        self.people: list[Followed] = []
-        self._sight = sight
+    def __init__(self, finder: PersonFinder, *, max_dancers: int, detect_every: int) -> None:
+        self.people: list[TrackedPerson] = []
+        self._finder = finder
         self._max_dancers = max_dancers
         self._detect_every = detect_every
-        self._active: list[Followed] = []
-        self._lost: list[Followed] = []
+        self._active: list[TrackedPerson] = []
+        self._lost: list[TrackedPerson] = []
         self._frame = 0
         self._turn = 0
 
     def step(self, seconds: float, image: Image) -> None:
-        """Take in the next frame."""
+        """Update all people by the next frame."""
         self._follow(seconds, image)
         self._lost = [person for person in self._lost if seconds - person.times[-1] <= _LINK_SECONDS]
         if self._frame == 0:
-            self._look_everywhere(seconds, image)
-        elif views := self._due_views(seconds, image):
-            self._meet(seconds, image, self._detections(image, views))
+            self._search_everywhere(seconds, image)
+        elif windows := self._choose_windows(seconds, image):
+            self._add_people(seconds, image, self._detect_new(image, windows))
         self._frame += 1
 
-    def _look_everywhere(self, seconds: float, image: Image) -> None:
-        """Search the first frame; closely only if nobody fills it, for that costs a dozen looks."""
+    def _search_everywhere(self, seconds: float, image: Image) -> None:
+        """Search the first frame; with fine tiles, which take long, only if no person fills it."""
         height, width = image.shape[:2]
         coarse = [SearchWindow(0, 0, width, height), *tiles(width, height, fine=False)]
-        found = self._detections(image, coarse)
+        found = self._detect_new(image, coarse)
         if not any(detection.region.size > _FILLS * min(width, height) for detection in found):
-            found += self._detections(image, tiles(width, height, fine=True))
-        self._meet(seconds, image, found)
+            found += self._detect_new(image, tiles(width, height, fine=True))
+        self._add_people(seconds, image, found)
 
     def _follow(self, seconds: float, image: Image) -> None:
-        """Read everybody's next pose; who gets none, or one that is another's, is lost."""
+        """Give each tracked person the next pose; one without a pose of their own is lost."""
         read = [(person, self._next_pose(seconds, image, person)) for person in self._active]
         seen = [(person, pose) for person, pose in read if pose is not None]
         people = self._active + self._lost
-        given = _share_out(_without_doubles(seen), people, seconds)
+        given = _assign_poses(_remove_doubles(seen), people, seconds)
         for person, pose in given:
             person.add(seconds, pose, alone=_stands_alone(pose, given))
         self._active = [person for person, _ in given]
         self._lost = [person for person in people if person not in self._active]
 
-    def _next_pose(self, seconds: float, image: Image, person: Followed) -> Pose | None:
-        pose = self._sight.pose(image, person.pose.region)
-        return pose if pose.score >= _MIN_SCORE else self._look_around(seconds, image, person)
+    def _next_pose(self, seconds: float, image: Image, person: TrackedPerson) -> Pose | None:
+        pose = self._finder.pose(image, person.pose.region)
+        return pose if pose.score >= _MIN_SCORE else self._search_around(seconds, image, person)
 
-    def _look_around(self, seconds: float, image: Image, person: Followed) -> Pose | None:
-        """Search the neighbourhood of somebody who was there a frame ago."""
-        expected = person.expected(seconds)
+    def _search_around(self, seconds: float, image: Image, person: TrackedPerson) -> Pose | None:
+        """Search the neighbourhood of a person who was there one frame ago."""
+        expected = person.predict_region(seconds)
         height, width = image.shape[:2]
-        found = self._sight.detect(image, SearchWindow.about(expected, width, height))
+        found = self._finder.detect(image, SearchWindow.about(expected, width, height))
         if not found:
             return None
         nearest = min(found, key=lambda detection: expected.distance(detection.region))
-        pose = self._sight.pose(image, nearest.region)
-        fits = pose.score >= _MIN_SCORE and person.strangeness(pose, seconds) < LINK_COST
+        pose = self._finder.pose(image, nearest.region)
+        fits = pose.score >= _MIN_SCORE and person.cost_of(pose, seconds) < LINK_COST
         return pose if fits else None
 
-    def _due_views(self, seconds: float, image: Image) -> list[SearchWindow]:
-        """Choose the parts of this frame to search: usually none.
+    def _choose_windows(self, seconds: float, image: Image) -> list[SearchWindow]:
+        """Return the parts of this frame to search: usually none.
 
-        The more people are followed already, the less looking costs beside it.
+        The more people are tracked already, the less a search adds to the cost.
         """
         if self._frame % self._detect_every == 0 or not self._active:
-            return [self._next_view(image) for _ in range(1 + max(1, len(self._active)))]
+            return [self._next_window(image) for _ in range(1 + max(1, len(self._active)))]
         if self._frame % _SEARCH_EVERY == 0:
             height, width = image.shape[:2]
-            return [SearchWindow.about(person.expected(seconds), width, height) for person in self._lost]
+            return [
+                SearchWindow.about(person.predict_region(seconds), width, height) for person in self._lost
+            ]
         return []
 
-    def _next_view(self, image: Image) -> SearchWindow:
-        """Take turns: the whole frame, each coarse tile, one fine tile, and again with the next fine one."""
+    def _next_window(self, image: Image) -> SearchWindow:
+        """Return in turn the whole frame, each coarse tile and one fine tile, each time another."""
         height, width = image.shape[:2]
         coarse, fine = (tiles(width, height, fine=size) for size in (False, True))
         lap, place = divmod(self._turn, 2 + len(coarse))
         self._turn += 1
         return [SearchWindow(0, 0, width, height), *coarse, fine[lap % len(fine)]][place]
 
-    def _detections(self, image: Image, views: list[SearchWindow]) -> list[Detection]:
-        """List the people in these views whom nobody follows yet, largest first."""
+    def _detect_new(self, image: Image, windows: list[SearchWindow]) -> list[Detection]:
+        """Return the people in these windows who are not tracked yet, largest first."""
         fresh: list[Detection] = []
         known = [person.pose.region for person in self._active]
-        found = [detection for view in views for detection in self._sight.detect(image, view)]
+        found = [detection for window in windows for detection in self._finder.detect(image, window)]
         for detection in sorted(found, key=lambda d: (-d.score, -d.region.size)):
-            if not any(_alike(detection.region, region) for region in known):
+            if not any(_is_same_region(detection.region, region) for region in known):
                 known.append(detection.region)
                 fresh.append(detection)
         return sorted(fresh, key=lambda detection: -detection.region.size)
 
-    def _meet(self, seconds: float, image: Image, detections: list[Detection]) -> None:
-        """Read the poses of new detections and give each to a lost dancer or to a new one."""
+    def _add_people(self, seconds: float, image: Image, detections: list[Detection]) -> None:
+        """Give the pose of each new detection to a lost person or to a new one."""
         poses: list[Pose] = []
         for detection in detections[: self._max_dancers]:
             if not self._has_room(detection.region.size):
                 break
-            pose = self._sight.pose(image, detection.region)
+            pose = self._finder.pose(image, detection.region)
             rivals = [person.pose for person in self._active] + poses
             if pose.score >= _MIN_SCORE and not any(_belongs_to(pose, rival) for rival in rivals):
                 poses.append(pose)
-        for pose, person in _recognise(poses, self._lost, seconds):
+        for pose, person in _match_lost(poses, self._lost, seconds):
             if self._has_room(pose.region.size):
-                self._admit(person, pose, seconds)
+                self._track_person(person, pose, seconds)
 
     def _has_room(self, size: float) -> bool:
-        """Whether somebody of this size would be followed: always if there is a place left."""
+        """Whether a person of this size is tracked: always below the limit, else if clearly larger."""
         if len(self._active) < self._max_dancers:
             return True
         return size > _DISPLACES * min(person.pose.region.size for person in self._active)
 
-    def _admit(self, person: Followed, pose: Pose, seconds: float) -> None:
+    def _track_person(self, person: TrackedPerson, pose: Pose, seconds: float) -> None:
         if len(self._active) >= self._max_dancers:
             smallest = min(self._active, key=lambda other: other.pose.region.size)
             self._active.remove(smallest)
@@ -213,28 +216,28 @@ class Tracker:
         self._active.append(person)
 
 
-def _without_doubles(seen: list[tuple[Followed, Pose]]) -> list[tuple[Followed, Pose]]:
-    """Keep one pose a body, the surer one: somebody hidden is drawn onto the body in front."""
-    kept: list[tuple[Followed, Pose]] = []
+def _remove_doubles(seen: list[tuple[TrackedPerson, Pose]]) -> list[tuple[TrackedPerson, Pose]]:
+    """Keep one pose per body, the surer one: a hidden person's pose jumps to the body in front."""
+    kept: list[tuple[TrackedPerson, Pose]] = []
     for person, pose in sorted(seen, key=lambda pair: -pair[1].score):
         if not any(pose_distance(pose, other) < _SAME_POSE for _, other in kept):
             kept.append((person, pose))
     return kept
 
 
-def _share_out(
-    seen: list[tuple[Followed, Pose]], people: list[Followed], seconds: float
-) -> list[tuple[Followed, Pose]]:
-    """Give each pose to whom it fits best, in doubt to the one who was followed to it.
+def _assign_poses(
+    seen: list[tuple[TrackedPerson, Pose]], people: list[TrackedPerson], seconds: float
+) -> list[tuple[TrackedPerson, Pose]]:
+    """Give each pose to the person whom it fits best, in doubt to the one it was found for.
 
-    Dancers who cross are drawn onto each other's bodies; place, size and clothes tell who is who.
+    Poses of dancers who cross jump to each other's bodies; position, size and clothes tell them apart.
     """
     costs = []
     for i, (owner, pose) in enumerate(seen):
         for j, person in enumerate(people):
-            cost = person.strangeness(pose, seconds)
+            cost = person.cost_of(pose, seconds)
             if person is owner:
-                costs.append((cost - _LOYALTY, i, j))
+                costs.append((cost - _TRACKED_BONUS, i, j))
             elif cost < LINK_COST:
                 costs.append((cost, i, j))
     pairs = _cheapest_pairs(costs)
@@ -250,26 +253,28 @@ def _cheapest_pairs(costs: list[tuple[float, int, int]]) -> list[tuple[int, int]
     return sorted(pairs.items())
 
 
-def _stands_alone(pose: Pose, others: list[tuple[Followed, Pose]]) -> bool:
+def _stands_alone(pose: Pose, others: list[tuple[TrackedPerson, Pose]]) -> bool:
     return all(pose is other or pose.region.distance(other.region) > _APART for _, other in others)
 
 
-def _recognise(poses: list[Pose], lost: list[Followed], seconds: float) -> list[tuple[Pose, Followed]]:
-    """Pair each pose with the lost person it fits best, or with somebody new."""
+def _match_lost(
+    poses: list[Pose], lost: list[TrackedPerson], seconds: float
+) -> list[tuple[Pose, TrackedPerson]]:
+    """Pair each pose with the lost person whom it fits best, or with a new one."""
     costs = [
         (cost, i, j)
         for i, pose in enumerate(poses)
         for j, person in enumerate(lost)
-        if (cost := person.strangeness(pose, seconds)) < LINK_COST
+        if (cost := person.cost_of(pose, seconds)) < LINK_COST
     ]
     found = dict(_cheapest_pairs(costs))
-    return [(pose, lost[found[i]] if i in found else Followed()) for i, pose in enumerate(poses)]
+    return [(pose, lost[found[i]] if i in found else TrackedPerson()) for i, pose in enumerate(poses)]
 
 
 def pose_distance(one: Pose, other: Pose) -> float:
-    """Mean distance of the joints of two poses, in units of the larger region."""
-    apart = np.linalg.norm(one.image - other.image, axis=1).mean()
-    return float(apart) / (max(one.region.size, other.region.size) + 1e-9)
+    """Return the mean distance of the joints of two poses, in units of the larger region."""
+    distance = np.linalg.norm(one.image - other.image, axis=1).mean()
+    return float(distance) / (max(one.region.size, other.region.size) + 1e-9)
 
 
 def _belongs_to(pose: Pose, other: Pose) -> bool:
@@ -280,12 +285,12 @@ def _belongs_to(pose: Pose, other: Pose) -> bool:
 
 
 def _body_box(pose: Pose) -> tuple[Points, Points]:
-    """Give the corners of the box around the visible joints."""
-    seen = pose.visibility > 0.5
+    """Return the corners of the box around the visible joints."""
+    seen = pose.visibility > JOINT_SEEN_FROM
     points = pose.image[seen] if seen.sum() > 1 else pose.image
     return points.min(axis=0), points.max(axis=0)
 
 
-def _alike(one: Region, other: Region) -> bool:
+def _is_same_region(one: Region, other: Region) -> bool:
     ratio = min(one.size, other.size) / (max(one.size, other.size) + 1e-9)
     return ratio > 0.6 and one.distance(other) < _COVERED

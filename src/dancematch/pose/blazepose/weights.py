@@ -1,4 +1,4 @@
-"""The pose networks' weights: fetched once with pip, checked, and kept in the user's cache folder.
+"""The pose networks' weights: fetched once with pip, checked, and stored in the user's cache folder.
 
 They are Apache-2.0 and travel inside the public `mediapipe` wheel; that package itself is not
 installed. After the first use everything works offline.
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 _WHEEL = "mediapipe==0.10.21"
 _PLATFORM = "manylinux_2_28_x86_64"  # the same two files are in the wheel of every platform
-_PATIENCE_SECONDS = 900
+_DOWNLOAD_SECONDS = 900
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ def load_weights(
 
     An explicit `weights_dir` must already hold good files: nothing is ever written to it. In the
     cache a damaged file is fetched again. `fetch` downloads the wheel into a folder and returns
-    its path; pip does so unless told otherwise.
+    its path; pip does so by default.
     """
     if weights_dir is not None:
-        return {file: _given(Path(weights_dir) / file.name, file) for file in FILES}
+        return {file: _require_given(Path(weights_dir) / file.name, file) for file in FILES}
     folder = cache_folder()
     if not all(is_good(folder / file.name, file) for file in FILES):
-        _fill(folder, fetch or pip_download)
+        _fetch_into(folder, fetch or pip_download)
     return {file: folder / file.name for file in FILES}
 
 
-def _given(path: Path, file: WeightsFile) -> Path:
+def _require_given(path: Path, file: WeightsFile) -> Path:
     if not path.is_file():
         raise WeightsError(f"{path} does not exist; the weights folder must hold {file.name}")
     if not is_good(path, file):
@@ -76,8 +76,8 @@ def is_good(path: Path, file: WeightsFile) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
 
 
-def _fill(folder: Path, fetch: Callable[[Path], Path]) -> None:
-    """Put both files into the cache; others doing the same at once only repeat the work."""
+def _fetch_into(folder: Path, fetch: Callable[[Path], Path]) -> None:
+    """Put both files into the cache; processes that do so at once only repeat the work."""
     log.warning("fetching the pose networks' weights (35 MB, once) into %s", folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,24 +104,17 @@ def _extract(wheel: Path, file: WeightsFile, target: Path) -> Path:
 
 def pip_download(folder: Path) -> Path:
     """Download the wheel into `folder` with pip, which knows the user's proxies and mirrors."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-input",
-        "--disable-pip-version-check",
-    ]
+    command = [sys.executable, "-m", "pip", "download"]
+    command += ["--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary=:all:", "--python-version", "3.11", "--platform", _PLATFORM]
     command += ["--dest", str(folder), _WHEEL]
     advice = "connect to the internet once, or give a folder that holds the weights"
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and fixed arguments
-            command, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False
+            command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise WeightsError(f"pip did not get {_WHEEL} within {_PATIENCE_SECONDS} s; {advice}") from None
+        raise WeightsError(f"pip did not get {_WHEEL} within {_DOWNLOAD_SECONDS} s; {advice}") from None
     wheels = sorted(folder.glob("mediapipe-*.whl"))
     if done.returncode or not wheels:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
