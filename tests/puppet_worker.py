@@ -1,7 +1,7 @@
-"""A worker of the service for which a "video" is a text that says what is to be seen in it.
+"""A worker of the service for which a "video" is a text that says what it shows.
 
-The number of a dance; "nobody"; or trouble: "deadly" ends the process, "endless" never comes to an
-end, "hungry" wants ever more memory.
+The number of a dance; "empty", without a dancer; or trouble: "deadly" kills the process, "endless" never
+ends, "hungry" allocates ever more memory.
 """
 
 import os
@@ -22,26 +22,26 @@ class Puppet:
     name = "puppet"
 
     def tracks(self, path, *, on_frame):
-        """Whoever is to be seen, in the air and in the picture."""
-        told = path.read_text(encoding="utf-8", errors="replace")
-        if told == "deadly":
+        """The dancers that the text names, in space and in the picture."""
+        script = path.read_text(encoding="utf-8", errors="replace")
+        if script == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
-        eaten = []
-        while told == "hungry":
-            eaten.append(bytearray(64 << 20))
-        while told == "endless":
+        blocks = []
+        while script == "hungry":
+            blocks.append(bytearray(64 << 20))
+        while script == "endless":
             time.sleep(0.01)
             on_frame(0.1)
         on_frame(0.5)
-        if told == "nobody":
+        if script == "empty":
             return []
-        seen = perform(compose_dance(int(told), eight_counts=2), Dancer())
-        times = np.arange(len(seen.joints)) / seen.fps
-        image = np.array([0.5, 0.25]) + 0.2 * (seen.joints - seen.joints[:, :1])[..., :2] * [1, -1]
+        motion = perform(compose_dance(int(script), eight_counts=2), Dancer())
+        times = np.arange(len(motion.joints)) / motion.fps
+        image = np.array([0.5, 0.25]) + 0.2 * (motion.joints - motion.joints[:, :1])[..., :2] * [1, -1]
         image = image.astype(np.float32)
-        late = times[-1] + np.arange(1, 31) / seen.fps
-        passer_by = Track(0, late, seen.joints[:30], image[:30], seen.visibility[:30], seen.skeleton)
-        return [passer_by, Track(1, times, seen.joints, image, seen.visibility, seen.skeleton)]
+        late = times[-1] + np.arange(1, 31) / motion.fps
+        passer_by = Track(0, late, motion.joints[:30], image[:30], motion.visibility[:30], motion.skeleton)
+        return [passer_by, Track(1, times, motion.joints, image, motion.visibility, motion.skeleton)]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A real server process to ask, and files to send it."""
+"""A real server process, with a client for it."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from dancematch.server.options import Options, WorkLimits
 
 DANCEMATCH = (str(Path(sys.executable).with_name("dancematch")), "serve")
 PUPPETS = (sys.executable, __file__)
-LOOK = (sys.executable, str(Path(__file__).with_name("puppet_worker.py")))
+PUPPET_WORKER = (sys.executable, str(Path(__file__).with_name("puppet_worker.py")))
 PATIENCE_SECONDS = 90.0
 
 
@@ -34,11 +34,11 @@ class Serving:
         """Where it listens."""
         return str(self.client.base_url).rstrip("/")
 
-    def over(self, job_id: str) -> dict:
-        """The job, once it is over."""
-        return wait_for(lambda: self._if_over(job_id))
+    def finished(self, job_id: str) -> dict:
+        """The job, once it is finished."""
+        return wait_for(lambda: self._if_finished(job_id))
 
-    def _if_over(self, job_id: str) -> dict | None:
+    def _if_finished(self, job_id: str) -> dict | None:
         job = self.client.get(f"/jobs/{job_id}").json()
         return job if job["state"] in ("done", "failed", "cancelled") else None
 
@@ -98,7 +98,7 @@ def _serve_puppets(arguments: list[str]) -> None:
     catalogue, _, port, *rest = arguments
     given = {name: json.loads(value) for name, value in (one.split("=") for one in rest)}
     work = WorkLimits(**{name: given.pop(name) for name in ("seconds", "memory_bytes") if name in given})
-    options = Options(catalogue, port=int(port), workers=1, work=work, worker=LOOK, **given)
+    options = Options(catalogue, port=int(port), workers=1, work=work, worker=PUPPET_WORKER, **given)
     app.run(options, on_start=lambda address: print(address, file=sys.stderr, flush=True))
 
 

@@ -139,7 +139,7 @@ def teach(page, folder: Path, album: Album) -> None:
     page.get_by_label("Label").fill("ballroom")
     page.get_by_role("button", name="Add 6 dances").click()
     page.locator(".tray progress").first.wait_for()
-    page.locator(".tray-row.looking").first.wait_for()
+    page.locator(".tray-row.analysing").first.wait_for()
     album.take(page, "adding")
     until(page, "document.querySelectorAll('.tray-row.done').length === 6")
     until(page, "document.querySelectorAll('.dance').length === 6")

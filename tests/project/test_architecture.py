@@ -53,6 +53,7 @@ HOMES = {
     "fastapi": ("server/",),
     "pydantic": ("server/",),
     "starlette": ("server/",),
+    "prometheus_client": ("server/metrics.py", "server/routes/about.py"),
     "uvicorn": ("server/app.py",),
     "ray": ("cluster/",),
 }

@@ -61,7 +61,7 @@ def found(client, folder):
     return answer.json()
 
 
-def refused(answer: httpx.Response) -> tuple[int, str]:
+def error_of(answer: httpx.Response) -> tuple[int, str]:
     """The status and name of an error, which has a sentence too and nothing else."""
     told = answer.json()
     assert {"error", "message"} == set(told)
@@ -129,17 +129,15 @@ def test_a_verdict_tells_what_it_was_made_of(client, found, folder):
     with open_catalogue(folder / "dances.db") as known:
         (track,) = known.tracks(["dance-2"])
     words_files.write(folder / "bare.npz", [replace(track.fingerprint, bones=None)])
-    whole = best(found)["evidence"]
+    whole = best(found)
     answer = client.post("/search", content=(folder / "bare.npz").read_bytes()).json()
     bare, sentence = best(answer), answer["dancers"][0]["sentence"]
 
-    assert whole["synchrony"]["height"] > 0.5
-    assert abs(whole["synchrony"]["lag_seconds"]) < 0.2
-    assert (None, "the clip has no skeletons") == tuple(
-        bare["evidence"][one] for one in ("synchrony", "reason")
-    )
+    assert whole["parts"]["synchrony"] > 0.5
+    assert abs(whole["parts"]["synchrony_lag"]) < 0.2
+    assert (None, "the clip has no skeletons") == (whole["synchrony_reason"], bare["synchrony_reason"])
     assert sentence.endswith("Judged by words alone: the clip has no skeletons.")
-    assert {"histogram", "order"} <= set(bare["evidence"]["words"])
+    assert {"histogram", "order"} <= set(bare["parts"])
 
 
 def test_every_dancer_has_a_verdict(client, folder):
@@ -153,16 +151,24 @@ def test_every_dancer_has_a_verdict(client, folder):
     assert ["dance-1", "dance-4"] == [best(answer, number)["dance_id"] for number in (1, 2)]
     assert [1, 2] == [one["match"]["dancer"] for one in told]
     assert told[0] == client.get(place).json()
-    assert (404, "unknown_dance") == refused(client.get(place, params={"dancer": 3}))
+    assert (404, "unknown_dance") == error_of(client.get(place, params={"dancer": 3}))
 
 
-def test_the_service_finds_what_the_library_finds(found, folder):
+def test_the_service_answers_as_the_library_does(found, folder):
+    """Every field of the library's answer, which `search --json` prints, has the same name and value."""
     with open_catalogue(folder / "dances.db") as known:
-        (match,) = known.search(folder / "query.npz", limit=1).candidates
-    first = best(found)
+        described = json.loads(json.dumps(known.search(folder / "query.npz").described()))
 
-    assert (match.dance_id, match.score, match.evalue) == (first["dance_id"], first["score"], first["evalue"])
-    assert {"start": match.reference.start, "end": match.reference.end} == first["reference"]
+    assert described == restricted(found, described)
+
+
+def restricted(answer: object, described: object) -> object:
+    """What is left of an answer without the fields that it has beyond `described`."""
+    if isinstance(described, dict):
+        return {name: restricted(answer[name], value) for name, value in described.items()}
+    if isinstance(described, list):
+        return [restricted(*pair) for pair in zip(answer, described, strict=True)]
+    return answer
 
 
 def test_words_and_mirrored_clips_are_found_too(client, folder):
@@ -204,7 +210,7 @@ def test_motion_is_told_in_millimetres_thinned_and_cut(client):
 
 
 @pytest.mark.parametrize("when", [{"start": 5, "end": 1}, {"start": 9999}])
-def test_a_time_at_which_nobody_dances_has_no_frames(client, when):
+def test_a_time_without_a_dancer_has_no_frames(client, when):
     answer = client.get("/dances/dance-1/motion", params=when)
 
     assert (200, [[]]) == (answer.status_code, [one["frames"] for one in answer.json()["dancers"]])
@@ -212,7 +218,7 @@ def test_a_time_at_which_nobody_dances_has_no_frames(client, when):
 
 
 def test_words_are_told_as_they_are_kept(client):
-    """A row a step, a word a channel: those that the model makes of the motion."""
+    """One row per step, one word per channel: those that the model makes of the motion."""
     told = client.get("/dances/dance-1/words").json()
     (dancer,) = told["dancers"]
 
@@ -229,9 +235,12 @@ def test_a_match_is_explained(client, found):
     assert sorted(path["query"]) == path["query"]
     assert sorted(path["reference"]) == path["reference"]
     assert {len(path["query"])} == {len(values) for values in path["agreement"].values()}
-    assert (1, max(map(len, matrix["values"]))) == (why["reference_dancer"], len(matrix["values"][0]))
+    assert (1, max(map(len, matrix["values"]))) == (
+        why["match"]["reference_dancer"],
+        len(matrix["values"][0]),
+    )
     assert abs(1 - sum(one["weight"] for one in why["metrics"].values())) < 1e-6
-    assert why["match"]["evidence"]["words"]["histogram"] == pytest.approx(
+    assert why["match"]["parts"]["histogram"] == pytest.approx(
         why["metrics"]["histogram"]["overall"], abs=1e-3
     )
 
@@ -241,9 +250,11 @@ def test_differences_follow_the_poses(client, found):
     told = client.get(f"/searches/{found['search_id']}/matches/dance-2/differences").json()
     bones = client.get("/about").json()["bones"]
 
-    assert (True, set(bones)) == (told["same"], set(told["degrees"]))
-    assert sorted(told["query"]) == told["query"]
-    assert {len(told["query"])} == {len(told["reference"]), len(told["late"]), len(told["degrees"]["head"])}
+    timeline, moments = told["timeline"], len(told["timeline"]["query"])
+
+    assert (True, set(bones)) == (told["same"], set(timeline["degrees"]))
+    assert sorted(timeline["query"]) == timeline["query"]
+    assert {moments} == {len(timeline["reference"]), len(timeline["late"]), len(timeline["degrees"]["head"])}
 
 
 def test_the_evidence_is_a_page_to_hand_on(client, folder):
@@ -276,7 +287,7 @@ def test_a_report_takes_the_very_clip_or_none(client, folder, found):
     own, other = ((folder / name).read_bytes() for name in ("query.npz", "mirrored.npz"))
 
     assert 200 == client.post(place, content=own).status_code
-    assert (422, "input") == refused(client.post(place, content=other))
+    assert (422, "input") == error_of(client.post(place, content=other))
     assert [] == list((folder / "dances.db.service" / "uploads").iterdir())
 
 
@@ -287,11 +298,11 @@ def test_a_query_can_be_looked_at_and_forgotten(client, folder):
     words = client.get(f"/searches/{search_id}/words").json()
 
     assert (1, search_id) == (len(motion["dancers"]), words["search_id"])
-    assert (404, "not_found") == refused(client.get(f"/searches/{search_id}/picture"))
-    assert (404, "unknown_dance") == refused(client.get(f"/searches/{search_id}/matches/nobody/report"))
+    assert (404, "not_found") == error_of(client.get(f"/searches/{search_id}/picture"))
+    assert (404, "unknown_dance") == error_of(client.get(f"/searches/{search_id}/matches/unknown/report"))
     assert 204 == client.delete(f"/searches/{search_id}").status_code
     for place in ("", "/motion", "/words", "/picture", "/matches/dance-2", "/matches/dance-2/report"):
-        assert (404, "unknown_search") == refused(client.get(f"/searches/{search_id}{place}"))
+        assert (404, "unknown_search") == error_of(client.get(f"/searches/{search_id}{place}"))
 
 
 def test_a_dance_is_learnt_found_and_forgotten(client, folder):
@@ -307,7 +318,7 @@ def test_a_dance_is_learnt_found_and_forgotten(client, folder):
     found = client.post("/search", content=write_dance(folder / "again.npz", 30, dancer=5).read_bytes())
     assert name == best(found.json())["dance_id"]
     assert 204 == client.delete(place).status_code
-    assert (404, "unknown_dance") == refused(client.get(place))
+    assert (404, "unknown_dance") == error_of(client.get(place))
     assert KNOWN == client.get("/health").json()["dances"]
 
 
@@ -317,22 +328,22 @@ def test_a_dance_can_be_learnt_from_words_alone(client, folder):
     made = client.put("/dances/spoken", content=(folder / "other-words.npz").read_bytes())
 
     assert (201, False, False) == (made.status_code, made.json()["motion"], made.json()["video"])
-    assert (404, "not_found") == refused(client.get("/dances/spoken/motion"))
+    assert (404, "not_found") == error_of(client.get("/dances/spoken/motion"))
     listed = {one["dance_id"]: one["motion"] for one in client.get("/dances").json()["dances"]}
     assert {"spoken": False} | {f"dance-{seed}": True for seed in range(KNOWN)} == listed
     assert 1 == len(client.get("/dances/spoken/words").json()["dancers"])
     assert 204 == client.delete("/dances/spoken").status_code
 
 
-def test_a_name_or_content_that_is_taken_is_refused(client, folder):
+def test_a_name_or_content_that_is_taken_is_error_of(client, folder):
     """Neither is another dance's name given away nor one content kept twice."""
     known, other = ((folder / f"dance-{n}.npz").read_bytes() for n in (0, 1))
 
     assert 200 == client.put("/dances/dance-0", content=known).status_code
-    assert (409, "dance_exists") == refused(client.put("/dances/dance-0", content=other))
-    assert (409, "dance_exists") == refused(client.put("/dances/other", content=known))
+    assert (409, "dance_exists") == error_of(client.put("/dances/dance-0", content=other))
+    assert (409, "dance_exists") == error_of(client.put("/dances/other", content=known))
     new = write_dance(folder / "taken.npz", 33).read_bytes()
-    assert (409, "dance_exists") == refused(client.put("/dances/dance-0", content=new))
+    assert (409, "dance_exists") == error_of(client.put("/dances/dance-0", content=new))
 
 
 def test_the_map_puts_every_dance_somewhere(client):
@@ -351,21 +362,22 @@ def test_metrics_count_what_was_asked(client):
     text = client.get("/metrics").text
 
     assert 'dancematch_requests_total{method="GET",route="/dances/{dance_id}",status="404"}' in text
-    assert f"dancematch_dances {KNOWN}" in text
+    assert f"dancematch_dances {KNOWN}.0" in text
     assert 'dancematch_searches_total{verdict="match"}' in text
-    assert 'dancematch_request_seconds_bucket{route="/search",le="+Inf"}' in text
+    assert 'dancematch_request_seconds_bucket{le="+Inf",route="/search"}' in text
+    assert "_created" not in text
 
 
 def test_errors_name_no_path_of_the_server(client, folder):
     """Neither where the catalogue lies nor what an upload is called."""
     answers = [
-        client.get("/dances/nobody"),
+        client.get("/dances/unknown"),
         client.post("/search", content=b'{"a": 1}'),
         client.post("/search", content=(folder / "query.npz").read_bytes()[:500]),
         client.put("/dances/x", content=b"HIERARCHY\nROOT"),
     ]
 
-    assert [404, 422, 422, 422] == [refused(answer)[0] for answer in answers]
+    assert [404, 422, 422, 422] == [error_of(answer)[0] for answer in answers]
     assert [] == [answer.text for answer in answers if folder.parts[1] in answer.text]
 
 
@@ -383,11 +395,11 @@ def test_errors_name_no_path_of_the_server(client, folder):
         ("POST", "/dances", (405, "method_not_allowed")),
         ("GET", "/nowhere", (404, "not_found")),
         ("PUT", "/dances/" + 201 * "x", (422, "input")),
-        ("DELETE", "/dances/nobody", (404, "unknown_dance")),
+        ("DELETE", "/dances/unknown", (404, "unknown_dance")),
     ],
 )
 def test_errors_have_one_shape(client, method, place, expected):
-    assert expected == refused(client.request(method, place))
+    assert expected == error_of(client.request(method, place))
 
 
 @pytest.mark.parametrize(
@@ -414,7 +426,7 @@ def test_errors_are_sentences_for_people(client, method, place, sentence):
 def test_a_dancer_who_is_not_there_is_not_found(client, found):
     """Of a dance as of a query; the one who is there is told of."""
     for place in ("/dances/dance-1/motion", f"/searches/{found['search_id']}/motion"):
-        assert (404, "not_found") == refused(client.get(place, params={"dancer": 99}))
+        assert (404, "not_found") == error_of(client.get(place, params={"dancer": 99}))
         assert [1] == [one["dancer"] for one in client.get(place, params={"dancer": 1}).json()["dancers"]]
 
 
@@ -424,14 +436,14 @@ def test_a_photograph_is_neither_learnt_nor_recognised(client, tmp_path):
     sent = {"content": (tmp_path / "photo.npz").read_bytes(), "params": {"filename": "photo.npz"}}
     answers = [client.put("/dances/photo", **sent), client.post("/search", **sent)]
 
-    assert 2 * [(422, "no_dancer")] == [refused(answer) for answer in answers]
+    assert 2 * [(422, "no_dancer")] == [error_of(answer) for answer in answers]
     assert [f"no dancer in {what}: 4.0 s, does not move" for what in ("photo.npz", "the file")] == [
         answer.json()["message"] for answer in answers
     ]
 
 
 @pytest.mark.parametrize(
-    "place", ["/", "/style.css", "/health", "/dances?limit=2", "/dances/nobody", "/nowhere", "/searches/x"]
+    "place", ["/", "/style.css", "/health", "/dances?limit=2", "/dances/unknown", "/nowhere", "/searches/x"]
 )
 def test_head_tells_what_get_would_without_the_body(client, place):
     told, whole = client.head(place), client.get(place)
@@ -449,8 +461,8 @@ def test_an_upload_may_only_be_so_large(client, folder):
         for _ in range(6):
             yield piece
 
-    assert (413, "too_large") == refused(client.post("/search", content=piece * 6))
-    assert (413, "too_large") == refused(client.post("/search", content=pieces()))
+    assert (413, "too_large") == error_of(client.post("/search", content=piece * 6))
+    assert (413, "too_large") == error_of(client.post("/search", content=pieces()))
     assert [] == list((folder / "dances.db.service" / "uploads").iterdir())
 
 
@@ -458,11 +470,11 @@ def test_pages_of_other_sites_are_kept_out(client, server):
     """A made-up host name is refused, and so is a change that another site's page asks for."""
     host = server.url.removeprefix("http://")
 
-    assert (421, "wrong_host") == refused(client.get("/dances", headers={"Host": "evil.example"}))
-    assert (403, "forbidden") == refused(
+    assert (421, "wrong_host") == error_of(client.get("/dances", headers={"Host": "evil.example"}))
+    assert (403, "forbidden") == error_of(
         client.post("/search", content=b"x", headers={"Origin": "https://evil.example"})
     )
-    assert (422, "video") != refused(
+    assert (422, "video") != error_of(
         client.post("/search", content=b"{}", headers={"Origin": f"http://{host}"})
     )
     assert "access-control-allow-origin" not in client.get("/dances", headers={"Origin": "null"}).headers
@@ -486,7 +498,7 @@ def test_the_page_is_there_and_takes_nothing_from_elsewhere(client):
     assert (200, "text/html") == (page.status_code, page.headers["content-type"].partition(";")[0])
     assert [] == re.findall(r"(?:src|href)=[\"'](?:https?:)?//", page.text)
     for place in ("/app.py", "/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "/static"):
-        assert (404, "not_found") == refused(client.get(place))
+        assert (404, "not_found") == error_of(client.get(place))
 
 
 def test_tokens_say_who_may_do_what(folder, tmp_path):
@@ -500,12 +512,12 @@ def test_tokens_say_who_may_do_what(folder, tmp_path):
     with serving(tmp_path / "dances.db", *options) as server:
         client = server.client
         for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {READ}"}):
-            assert (401, "unauthorised") == refused(client.get("/dances", headers=header))
-        assert (401, "unauthorised") == refused(client.put("/dances/x", content=clip))
-        assert (403, "forbidden") == refused(client.put("/dances/x", content=clip, headers=reader))
+            assert (401, "unauthorised") == error_of(client.get("/dances", headers=header))
+        assert (401, "unauthorised") == error_of(client.put("/dances/x", content=clip))
+        assert (403, "forbidden") == error_of(client.put("/dances/x", content=clip, headers=reader))
         assert 201 == client.put("/dances/x", content=clip, headers=writer).status_code
         assert 200 == client.post("/search", content=clip, headers=reader).status_code
-        assert (403, "forbidden") == refused(client.delete("/dances/x", headers=reader))
+        assert (403, "forbidden") == error_of(client.delete("/dances/x", headers=reader))
         assert ["read"] == client.get("/about", headers=reader).json()["scopes"]
         assert ["read", "write"] == client.get("/about", headers=writer).json()["scopes"]
         ours = reader | {"Origin": "https://ours.example"}
@@ -566,6 +578,6 @@ def test_it_is_not_ready_before_it_is(tmp_path):
         while not answers or answers[-1].status_code != 200:
             answers.append(server.client.get("/health"))
 
-    assert {(503, "not_ready")} == {refused(answer) for answer in answers[:-1]}
+    assert {(503, "not_ready")} == {error_of(answer) for answer in answers[:-1]}
     assert all(int(answer.headers["retry-after"]) > 0 for answer in answers[:-1])
     assert "ready" == json.loads(answers[-1].text)["status"]

@@ -113,9 +113,9 @@ def picture_as_text(_folder: Path) -> bytes:
     return b"<svg xmlns='http://www.w3.org/2000/svg'><image href='file:///etc/passwd'/></svg>"
 
 
-def nobody(folder: Path) -> bytes:
-    """A video in order, with nobody in it."""
-    return write_clip(folder / "nobody.mp4").read_bytes()
+def no_dancer(folder: Path) -> bytes:
+    """A sound video without a person in it."""
+    return write_clip(folder / "empty.mp4").read_bytes()
 
 
 def empty_zip(_folder: Path) -> bytes:
@@ -124,7 +124,7 @@ def empty_zip(_folder: Path) -> bytes:
 
 
 def bomb(folder: Path) -> bytes:
-    """A motion of six hours in which nobody moves: 120 kilobytes that unpack to 120 megabytes."""
+    """A motion of six hours in which nothing moves: 120 kilobytes that unpack to 120 megabytes."""
     content = write_dance(folder / "still.npz", 0).read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -177,7 +177,7 @@ ATTACKS = {
     playlist: "video",
     concat_script: "video",
     picture_as_text: "video",
-    nobody: "no_dancer",
+    no_dancer: "no_dancer",
     empty_zip: "video",
     bomb: "input",
     pickle_that_acts: "format",
@@ -192,7 +192,7 @@ def test_an_attack_gets_an_error_and_nothing_else(server, tmp_path, attack):
     answer = server.client.post("/search", content=attack(tmp_path), params={"filename": "dance.mp4"})
     told = answer.json()
     if answer.status_code == 202:
-        told = server.over(told["job_id"])["error"]
+        told = server.finished(told["job_id"])["error"]
     else:
         assert 422 == answer.status_code
 

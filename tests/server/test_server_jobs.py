@@ -1,4 +1,4 @@
-"""Jobs of a real server process; its worker sees puppets, so that every fate can be had."""
+"""Jobs of a real server process, with a worker that sees puppets and fails in every way on request."""
 
 import json
 import signal
@@ -11,14 +11,15 @@ import pytest
 from dance_samples import dance, write_dance
 from dancematch.errors import NoDancerError
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.server.access.tokens import EVERYTHING
+from dancematch.server.access.tokens import ALL_SCOPES
 from dancematch.server.jobs.child import analyse_upload
-from dancematch.server.jobs.runner import Runner
-from dancematch.server.jobs.table import MOST_ATTEMPTS, Job, JobTable
+from dancematch.server.jobs.runner import JobRunner
+from dancematch.server.jobs.table import Job, JobTable
+from dancematch.server.limits import MAX_ATTEMPTS
 from dancematch.server.options import Options, WorkLimits
-from dancematch.server.problems import Discretion, RefusedError
+from dancematch.server.problems import Redaction, RefusedError
 from dancematch.server.routes.jobs import cancel_job
-from server_samples import LOOK, PUPPETS, serving, wait_for
+from server_samples import PUPPET_WORKER, PUPPETS, serving, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def running(server, job_id: str) -> bool:
 
 def test_a_video_is_searched_for_in_a_job(server):
     """The job's result is the answer that a motion file gets at once; its query can be asked about."""
-    job = server.over(begun(server, 2, filename="phone.mp4", limit=1))
+    job = server.finished(begun(server, 2, filename="phone.mp4", limit=1))
     result = job["result"]
 
     assert ("done", "search", "phone.mp4", 1.0) == tuple(
@@ -60,7 +61,7 @@ def test_a_video_is_searched_for_in_a_job(server):
 def test_a_video_is_learnt_in_a_job_and_kept_if_that_is_wanted(server):
     """PUT, wait, look at it; once it is forgotten, so is its video."""
     answer = server.client.put("/dances/seven", content=b"7", params={"label": "odd", "filename": "7.mp4"})
-    job = server.over(answer.json()["job_id"])
+    job = server.finished(answer.json()["job_id"])
 
     assert ("done", "seven", "odd", "7.mp4", True, True) == (
         job["state"], *(job["result"][name] for name in ("dance_id", "label", "source", "motion", "video")),
@@ -75,17 +76,17 @@ def test_a_video_is_learnt_in_a_job_and_kept_if_that_is_wanted(server):
 
 def test_a_file_that_ends_its_worker_ends_nothing_else(server):
     """The job of a worker that crashed has failed, the next one works."""
-    job = server.over(begun(server, "deadly"))
+    job = server.finished(begun(server, "deadly"))
 
     assert ("failed", "too_costly", None) == (job["state"], job["error"]["error"], job["result"])
-    assert "done" == server.over(begun(server, 1))["state"]
+    assert "done" == server.finished(begun(server, 1))["state"]
 
 
 def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
     """Dancers, pictures and ignored tracks come through the process; no file of it stays."""
     clip = tmp_path / "clip.video"
     clip.write_text("3")
-    found = analyse_upload(clip, LOOK, WorkLimits(), on_progress=print, stop=threading.Event())
+    found = analyse_upload(clip, PUPPET_WORKER, WorkLimits(), on_progress=print, stop=threading.Event())
 
     assert (1, 1) == (len(found.motions), len(found.images))
     assert ["1.0 s, too short"] == [one.reason for one in found.ignored]
@@ -98,15 +99,16 @@ def test_what_a_worker_ignored_is_told_with_the_reason(tmp_path):
         ("deadly", 60, "it is damaged, or takes more than the 1024 MB"),
         ("hungry", 60, "it is damaged, or takes more than the 1024 MB"),
         ("endless", 3, "took more than the 3 s"),
-        ("nobody", 60, "no person was seen"),
+        ("empty", 60, "no person was seen"),
     ],
 )
 def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, seconds, complaint):
     """One that crashes, eats memory, never ends or sees no dancer is reported, and leaves nothing behind."""
     clip = tmp_path / "clip.video"
     clip.write_text(tale)
+    limits = WorkLimits(seconds, 1 << 30)
     with pytest.raises((RefusedError, NoDancerError), match=complaint):
-        analyse_upload(clip, LOOK, WorkLimits(seconds, 1 << 30), on_progress=print, stop=threading.Event())
+        analyse_upload(clip, PUPPET_WORKER, limits, on_progress=print, stop=threading.Event())
 
     assert [clip] == list(tmp_path.iterdir())
 
@@ -125,7 +127,7 @@ def test_beyond_the_queue_one_is_told_to_come_back(server):
     assert waiting == [job["job_id"] for job in reversed(listed)]
     for job_id in (*waiting, first):
         assert 204 == server.client.delete(f"/jobs/{job_id}").status_code
-        assert "cancelled" == server.over(job_id)["state"]
+        assert "cancelled" == server.finished(job_id)["state"]
     assert 204 == server.client.delete(f"/jobs/{first}").status_code  # forgotten now
     assert "unknown_job" == server.client.get(f"/jobs/{first}").json()["error"]
 
@@ -144,41 +146,19 @@ def test_events_tell_how_far_a_job_is_and_end_with_it(server):
     assert sorted(job["progress"] for job in told) == [job["progress"] for job in told]
 
 
-def test_what_an_earlier_version_noted_is_told_as_it_can_be(tmp_path):
-    """A result that lacks what was added since is no failure of the service: it says what to do."""
-    where = tmp_path / "dances.db"
-    (tmp_path / "dances.db.service").mkdir()
-    table = JobTable(tmp_path / "dances.db.service" / "jobs.db")
-    jobs = [Job("search", "a.video", "a"), Job("add", "b.video", "b", dance_id="waltz")]
-    for job in jobs:
-        table.add(job)
-        table.end(job.job_id, "done", result={"found": True, "matches": []})
-    table.close()
-    with serving(where, command=PUPPETS) as server:
-        client = server.client
-        for job in jobs:
-            advice = "ask for the dance 'waltz' itself" if job.dance_id else "send the clip again"
-            for place in (f"/jobs/{job.job_id}", f"/jobs/{job.job_id}/events"):
-                answer = client.get(place)
-                assert (410, "outdated") == (answer.status_code, answer.json()["error"])
-                assert answer.json()["message"].endswith(f"by an earlier version of the service; {advice}")
-        assert ["done", "done"] == [job["state"] for job in client.get("/jobs").json()["jobs"]]
-        assert 204 == client.delete(f"/jobs/{jobs[0].job_id}").status_code
-
-
-def finishing(tmp_path, kind: str, finish) -> tuple[Runner, Job]:
+def finishing(tmp_path, kind: str, finish) -> tuple[JobRunner, Job]:
     """A runner whose one job is in its last step, `finish`."""
     table, uploads = JobTable(tmp_path / "jobs.db"), tmp_path / "uploads"
     uploads.mkdir()
     (uploads / "clip.video").write_text("3")
     reached = threading.Event()
 
-    def last_step(_job, _seen):
+    def last_step(_job, _analysis):
         reached.set()
         return finish()
 
-    options = Options("dances.db", workers=1, worker=LOOK)
-    runner = Runner(table, uploads, options, Discretion("dances.db", str(uploads)), last_step)
+    options = Options("dances.db", workers=1, worker=PUPPET_WORKER)
+    runner = JobRunner(table, uploads, options, Redaction("dances.db", str(uploads)), last_step)
     job = Job(kind, "clip.video", "digest", dance_id="waltz")
     runner.submit(job)
     runner.start()
@@ -193,11 +173,11 @@ def test_a_job_cancelled_in_its_last_step_says_what_became_of_it(tmp_path, kind,
     service = SimpleNamespace(table=runner._table, runner=runner)
     try:
         if answer is None:
-            cancel_job(service, job.job_id, EVERYTHING)
+            cancel_job(service, job.job_id, ALL_SCOPES)
         else:
             with pytest.raises(RefusedError, match="'waltz' was learnt, or is being learnt") as refused:
-                cancel_job(service, job.job_id, EVERYTHING)
-            assert (answer, "too_late") == (refused.value.problem.status, refused.value.problem.error)
+                cancel_job(service, job.job_id, ALL_SCOPES)
+            assert (answer, "too_late") == (refused.value.answer.status, refused.value.answer.error)
         assert state == runner._table.find(job.job_id).state
     finally:
         runner.stop()
@@ -221,7 +201,7 @@ def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):
     for upload in uploads.glob("*.video"):  # the endless one has an end now
         upload.write_text(upload.read_text().replace("endless", "5"))
     with serving(catalogue, command=PUPPETS) as server:
-        states = [server.over(job_id)["state"] for job_id in (first, second)]
+        states = [server.finished(job_id)["state"] for job_id in (first, second)]
         known = server.client.get("/dances").json()
 
     assert ["4", "endless"] == kept
@@ -234,12 +214,12 @@ def test_a_job_over_which_the_server_dies_again_and_again_is_given_up(tmp_path):
     """A table that is opened anew three times with the job still running names it; a stop does not count."""
     deaths = []
     JobTable(tmp_path / "jobs.db").add(Job("search", "a.video", "0"))
-    for _ in range(MOST_ATTEMPTS + 1):
+    for _ in range(MAX_ATTEMPTS + 1):
         table = JobTable(tmp_path / "jobs.db")
         deaths.append(len(table.recover()))
-        job = table.take()
-        table.put_back(job.job_id)
-        table.take()
+        job = table.start_next()
+        table.requeue(job.job_id)
+        table.start_next()
         table.close()
 
-    assert [0] * MOST_ATTEMPTS + [1] == deaths
+    assert [0] * MAX_ATTEMPTS + [1] == deaths

@@ -1,5 +1,6 @@
-"""The service's parts, each by itself."""
+"""The parts of the service, each by itself."""
 
+import asyncio
 import io
 import json
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
 from cli_samples import run_main
 from dance_samples import dance, random_words, save_small_model, shipped, write_dance
@@ -23,16 +25,21 @@ from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.files import find_clips
 from dancematch.pipeline.query import query_of_motions
 from dancematch.report.evidence import QueryFile
-from dancematch.server.access.tokens import EVERYTHING, NOTHING, Tokens, read_tokens
-from dancematch.server.files.upload import suffix_of
-from dancematch.server.metrics import BOUNDS, Metrics
-from dancematch.server.options import Options, WorkLimits, is_loopback
-from dancematch.server.overview.positions import _histograms, positions
-from dancematch.server.overview.vocabulary import Gallery
-from dancematch.server.problems import Discretion, RefusedError
-from dancematch.server.queries import held_searches as searches
-from dancematch.server.queries.held_searches import KeptSearch, Searches
-from dancematch.server.service import MOST_DANCERS, Service, _require_explainable
+from dancematch.server import limits
+from dancematch.server.access.tokens import ALL_SCOPES, NO_SCOPES, Tokens, read_tokens
+from dancematch.server.files.reading import LimitedReader
+from dancematch.server.files.upload import Intake, Upload, receive
+from dancematch.server.files.videos import media_type_of
+from dancematch.server.limits import MAX_DANCERS
+from dancematch.server.metrics import SECONDS, Metrics, ServiceState
+from dancematch.server.options import Options, is_loopback
+from dancematch.server.overview.dance_map import project, weighted_histograms
+from dancematch.server.overview.vocabulary import VocabularyFile
+from dancematch.server.problems import Redaction, RefusedError
+from dancematch.server.queries.held_searches import HeldSearch, HeldSearches
+from dancematch.server.queries.search_service import require_explainable
+from dancematch.server.schemas.searches import SearchResponse
+from dancematch.server.service import Service
 
 SECRETS = "a secret that is long enough".replace(" ", "-"), "another-that-is-long-enough"
 
@@ -42,9 +49,9 @@ def test_tokens_are_read_with_their_scopes(tmp_path):
     (tmp_path / "tokens").write_text(f"# ours\n\nread {SECRETS[0]}\nwrite\t{SECRETS[1]}\n")
     tokens = read_tokens(tmp_path / "tokens")
 
-    assert ({"read"}, EVERYTHING) == tuple(tokens.allowed(secret) for secret in SECRETS)
-    assert {NOTHING} == {tokens.allowed(wrong) for wrong in ("", None, SECRETS[0][:-1], "é" * 20)}
-    assert EVERYTHING == Tokens().allowed(None)
+    assert ({"read"}, ALL_SCOPES) == tuple(tokens.scopes_of(secret) for secret in SECRETS)
+    assert {NO_SCOPES} == {tokens.scopes_of(wrong) for wrong in ("", None, SECRETS[0][:-1], "é" * 20)}
+    assert ALL_SCOPES == Tokens().scopes_of(None)
 
 
 @pytest.mark.parametrize(
@@ -100,104 +107,141 @@ def zipped(*names: str) -> bytes:
     return made.getvalue()
 
 
+async def receive_whole(content: bytes, folder: Path) -> Upload:
+    async def pieces():
+        yield content
+
+    intake = Intake(folder, max_bytes=1 << 20, large_bytes=1 << 20, seconds=10.0)
+    return await receive(pieces(), intake, declared=None, on_large=lambda: None)
+
+
 @pytest.mark.parametrize(
-    ("content", "suffix"),
+    ("content", "suffix", "small"),
     [
-        (zipped("joints_0.npy"), ".npz"),
-        (zipped("archive/data.pkl"), ".pt"),
-        (b"\x80\x04}.", ".pkl"),
-        (b"\xef\xbb\xbf  HIERARCHY\nROOT Hips", ".bvh"),
-        (b'\n {"people": []}', ".json"),
-        (b"[1]", ".json"),
-        (b"\x00\x00\x00 ftypisom", ".mp4"),
-        (b"\x1aE\xdf\xa3\x01", ".webm"),
-        (b"RIFF\x00\x00\x00\x00AVI LIST", ".avi"),
-        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv"),
-        (b"file,label\na.mp4,waltz\n", ".video"),
-        (b"G", ".video"),
+        (zipped("joints_0.npy"), ".npz", True),
+        (zipped("fingerprint.npy"), ".npz", True),
+        (zipped("archive/data.pkl"), ".pt", False),  # torch stays out of the server's process
+        (b"\x80\x04}.", ".pkl", True),
+        (b"\xef\xbb\xbf  HIERARCHY\nROOT Hips", ".bvh", True),
+        (b'\n {"people": []}', ".json", True),
+        (b"[1]", ".json", True),
+        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv", True),
+        (b"\x00\x00\x00 ftypisom", ".video", False),
+        (b"file,label\na.mp4,waltz\n", ".video", False),
+        (b"G", ".video", False),
     ],
 )
-def test_a_file_is_known_by_its_content(tmp_path, content, suffix):
+def test_an_upload_is_recognised_by_its_content(tmp_path, content, suffix, small):
+    """Its suffix, whether it is words, and whether it is read at once, say what it holds."""
+    upload = asyncio.run(receive_whole(content, tmp_path))
+
+    assert (suffix, small) == (upload.path.suffix, upload.is_small(1 << 20))
+    assert (b"fingerprint" in content) == upload.holds_words
+    assert [upload.path] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (b"\x00\x00\x00 ftypisom", "video/mp4"),
+        (b"\x1aE\xdf\xa3\x01", "video/webm"),
+        (b"RIFF\x00\x00\x00\x00AVI LIST", "video/x-msvideo"),
+        (b"GIF89a", "image/gif"),
+        (b"G", "application/octet-stream"),
+    ],
+)
+def test_the_media_type_of_a_video_comes_from_its_first_bytes(tmp_path, content, media_type):
     (tmp_path / "upload").write_bytes(content)
 
-    assert suffix == suffix_of(tmp_path / "upload")
+    assert media_type == media_type_of(tmp_path / "upload")
 
 
-def test_nothing_of_ours_is_named():
-    """Neither the catalogue's path nor an upload's; the rest of the sentence stands."""
-    told = Discretion("/srv/dances.db", "/srv/dances.db.service")
+def test_errors_reveal_no_path():
+    """Neither the catalogue's path nor an upload's; the rest of the sentence stays."""
+    redaction = Redaction("/srv/dances.db", "/srv/dances.db.service")
     message = "/srv/dances.db.service/uploads/ab12.video cannot be opened, says /srv/dances.db"
-    problem = told.problem_of(VideoError(message))
+    answer = redaction.answer_for(VideoError(message))
 
-    assert (422, "video") == (problem.status, problem.error)
-    assert "the upload cannot be opened, says the catalogue" == problem.message
+    assert (422, "video") == (answer.status, answer.error)
+    assert "the upload cannot be opened, says the catalogue" == answer.message
 
 
 @pytest.mark.parametrize("reason", ["no server answers at db.inside, port 5432", "user 'dancer' may not"])
-def test_nobody_is_told_where_the_database_is(reason, caplog):
+def test_errors_do_not_reveal_where_the_database_is(reason, caplog):
     """Not by /health, which needs no token, nor by anything else; the log says it."""
     where = "postgresql://dancer:***@db.inside/dances"
-    told = Discretion(where, "/srv/service")
-    problem = told.problem_of(CatalogueError(f"the catalogue {where} cannot be used: {reason}"))
+    redaction = Redaction(where, "/srv/service")
+    answer = redaction.answer_for(CatalogueError(f"the catalogue {where} cannot be used: {reason}"))
 
-    assert (503, "catalogue", 5) == (problem.status, problem.error, problem.retry_after)
-    assert "the catalogue cannot be used at the moment; the service's log says why" == problem.message
+    assert (503, "catalogue", 5) == (answer.status, answer.error, answer.retry_after)
+    assert "the catalogue cannot be used at the moment; the service's log says why" == answer.message
     assert reason in caplog.text
 
 
-def every_leaf(kind: type = DanceMatchError) -> list[type]:
-    return [kind, *(leaf for one in kind.__subclasses__() for leaf in every_leaf(one))]
+def error_classes(kind: type = DanceMatchError) -> list[type]:
+    return [kind, *(leaf for one in kind.__subclasses__() for leaf in error_classes(one))]
 
 
-@pytest.mark.parametrize("kind", every_leaf()[1:], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", error_classes()[1:], ids=lambda kind: kind.__name__)
 def test_every_error_of_the_library_has_a_name_on_the_wire(kind):
-    """Also one that a worker process told of by the name of its class."""
-    problem = Discretion("x.db", "x.db.service").problem_of(error_named(kind.__name__, "a sentence"))
+    """Also one that a worker process reports by the name of its class."""
+    answer = Redaction("x.db", "x.db.service").answer_for(error_named(kind.__name__, "a sentence"))
 
-    assert problem.status in (404, 409, 422, 503)
-    assert {"error": problem.error, "message": "a sentence"} == problem.body()
+    assert answer.status in (404, 409, 422, 503)
+    assert {"error": answer.error, "message": "a sentence"} == answer.body()
 
 
 def test_metrics_add_up():
     """Each bucket counts all answers up to its bound, the last one all; a quote in a label is escaped."""
-    metrics = Metrics()
+    metrics = Metrics(lambda: ServiceState(True, 3, {"waiting": 2, "done": 0}, 1))
     for seconds in (0.001, 0.03, 0.03, 100.0):
-        metrics.request("GET", '/a"b', 200, seconds)
-    lines = metrics.text({"dances": ("Known.", 3)}).splitlines()
-    buckets = [int(line.split()[-1]) for line in lines if "_bucket" in line]
+        metrics.count_request("GET", '/a"b', 200, seconds)
+    metrics.count_upload(5)
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+    }
+    buckets = [value for (name, *_), value in samples.items() if name.endswith("_bucket")]
 
-    assert [1, 1, 1] + [3] * (len(BOUNDS) - 3) + [4] == buckets
-    assert 'dancematch_requests_total{method="GET",route="/a\\"b",status="200"} 4' in lines
-    assert 'dancematch_request_seconds_sum{route="/a\\"b"} 100.061000' in lines
-    assert ["# TYPE dancematch_dances gauge", "dancematch_dances 3"] == lines[-2:]
-
-
-def kept(seed: int = 0) -> KeptSearch:
-    return KeptSearch(
-        {}, Answer((), query_of_motions([dance(seed)], shipped(), "it")), QueryFile("it", "", "motion file")
+    assert [1, 1, 1] + [3] * (len(SECONDS) - 3) + [4] == buckets
+    assert 4 == samples["dancematch_requests_total", "GET", '/a"b', "200"]
+    assert 100.061 == pytest.approx(samples["dancematch_request_seconds_sum", '/a"b'])
+    assert (5, 1, 3, 1) == tuple(
+        samples[f"dancematch_{name}",] for name in ("upload_bytes_total", "ready", "dances", "searches_held")
     )
+    assert (2, 0) == tuple(samples["dancematch_jobs", state] for state in ("waiting", "done"))
+
+
+def held_search(seed: int = 0) -> HeldSearch:
+    response = SearchResponse.of(
+        Answer(()), search_id=None, filename=None, created="", max_evalue=0.01, searched=0,
+        elapsed_seconds=0.0, picture=False,
+    )  # fmt: skip
+    answer = Answer((), query_of_motions([dance(seed)], shipped(), "it"))
+    return HeldSearch(response, answer, QueryFile("it", "", "motion file"))
 
 
 def test_only_so_many_searches_are_held(monkeypatch):
     """The oldest goes first, by number as by size; one that is gone is unknown."""
-    monkeypatch.setattr(searches, "MOST_SEARCHES", 2)
-    held = Searches()
+    monkeypatch.setattr(limits, "MAX_HELD_SEARCHES", 2)
+    held = HeldSearches()
     for name in "abc":
-        held.keep(name, kept())
+        held.add(name, held_search())
     with pytest.raises(RefusedError, match="no such search"):
         held.find("a")
-    monkeypatch.setattr(searches, "MOST_BYTES", kept().nbytes)
-    held.keep("d", kept())
+    monkeypatch.setattr(limits, "MAX_HELD_BYTES", held_search().nbytes)
+    held.add("d", held_search())
 
     assert 1 == len(held)
-    held.forget("d")
+    held.remove("d")
     assert 0 == len(held)
 
 
 def test_a_search_is_held_for_a_while_only(monkeypatch):
-    held = Searches()
-    held.keep("a", kept())
-    monkeypatch.setattr(searches, "KEPT_SECONDS", -1.0)
+    held = HeldSearches()
+    held.add("a", held_search())
+    monkeypatch.setattr(limits, "HELD_SECONDS", -1.0)
 
     with pytest.raises(RefusedError):
         held.find("a")
@@ -205,9 +249,9 @@ def test_a_search_is_held_for_a_while_only(monkeypatch):
 
 def test_positions_are_the_principal_components():
     """As a full decomposition gives them, up to the sign; the same dances give the same places."""
-    said = [shipped().fingerprint(dance(seed)) for seed in range(8)]
-    places, shares = positions(said)
-    points = _histograms(said)
+    fingerprints = [shipped().fingerprint(dance(seed)) for seed in range(8)]
+    places, shares = project(fingerprints)
+    points = weighted_histograms(fingerprints)
     points -= points.mean(axis=0)
     left, lengths, _ = np.linalg.svd(points, full_matrices=False)
     expected = left[:, :2] * lengths[:2]
@@ -219,7 +263,7 @@ def test_positions_are_the_principal_components():
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_dances_have_places_too(count):
-    places, _ = positions([random_words(20, seed) for seed in range(count)])
+    places, _ = project([random_words(20, seed) for seed in range(count)])
 
     assert (count, 2) == places.shape
     assert np.isfinite(places).all()
@@ -229,10 +273,10 @@ def test_every_word_has_a_figure(tmp_path):
     """All words of all channels, and as many coordinates as the channel has joints; the file is kept."""
     model = save_small_model(tmp_path / "model")
     with open_catalogue(tmp_path / "dances.db", model=tmp_path / "model") as known:
-        told = json.loads(Gallery(known, tmp_path).content())
+        vocabulary = json.loads(VocabularyFile(known, tmp_path).read())
 
-    assert list(model.codebook.channels) == [channel["name"] for channel in told["channels"]]
-    for channel in told["channels"]:
+    assert list(model.codebook.channels) == [channel["name"] for channel in vocabulary["channels"]]
+    for channel in vocabulary["channels"]:
         assert model.vocabulary == len(channel["words"])
         assert {3 * len(channel["joints"])} == {
             len(frame) for word in channel["words"] for frame in word["frames"]
@@ -258,30 +302,33 @@ def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
     assert sorted(names) == found
     assert (min(limit, len(names)), sorted(chosen)) == (len(set(chosen)), chosen)
     with pytest.raises(UnknownDanceError):
-        dance_of(store, "nobody")
+        dance_of(store, "unknown")
 
 
-def test_a_file_may_only_be_so_long_and_so_crowded(tmp_path):
-    """Longer or fuller than a video may be, a motion is refused too; two services share no folder."""
-    options = Options(str(tmp_path / "dances.db"), work=WorkLimits(video_seconds=5))
+def test_a_file_may_only_be_so_long_and_so_crowded():
+    """A motion above the limits of a video is refused too."""
+    reader = LimitedReader(max_seconds=5)
+    with pytest.raises(InputError, match="above the limit of 5 s"):
+        reader.check_motions([dance(0)])
+    with pytest.raises(InputError, match="above the limit of 32"):
+        LimitedReader(60).check_motions([dance(0)] * (MAX_DANCERS + 1))
+
+
+def test_two_services_share_no_folder(tmp_path):
     with open_catalogue(tmp_path / "dances.db") as known:
-        service = Service(options, known)
-        with pytest.raises(InputError, match="above the limit of 5 s"):
-            service._checked([dance(0)])
-        with pytest.raises(InputError, match="above the limit of 32"):
-            service._require_bearable([1.0] * (MOST_DANCERS + 1))
+        service = Service(Options(str(tmp_path / "dances.db")), known)
         with pytest.raises(InputError, match="another service is at work"):
-            Service(options, known)
+            Service(Options(str(tmp_path / "dances.db")), known)
         service.close()
 
 
 def test_what_would_take_minutes_to_explain_is_refused():
     """Three minutes beside three minutes are fine, ten beside ten are not."""
     three, ten = (random_words(round(60 * minutes / 0.1333), 0) for minutes in (3, 10))
-    _require_explainable(three, [three])
+    require_explainable(three, [three])
 
     with pytest.raises(RefusedError, match="search for a part"):
-        _require_explainable(ten, [ten])
+        require_explainable(ten, [ten])
 
 
 def test_without_its_libraries_the_service_says_what_to_install():
@@ -297,7 +344,7 @@ def test_without_its_libraries_the_service_says_what_to_install():
 
 
 def test_a_folder_of_the_service_holds_no_clips(tmp_path):
-    """Whoever adds the folder that a catalogue lies in does not add what was uploaded."""
+    """Adding the folder that a catalogue lies in does not add what was uploaded."""
     write_dance(tmp_path / "dances.db.service" / "uploads" / "a.npz", 1)
     kept = write_dance(tmp_path / "kept.npz", 2)
 

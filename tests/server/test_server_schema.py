@@ -1,6 +1,5 @@
-"""What the service says of itself holds: its OpenAPI schema, and every example in docs/service.md."""
+"""The OpenAPI schema and every example in docs/service.md hold."""
 
-import dataclasses
 import os
 import re
 import subprocess
@@ -18,15 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from dance_samples import write_dance
-from dancematch import types
-from dancematch.catalogue import records
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.report import compare
-from dancematch.report import word_gallery_data as vocabulary
-from dancematch.search import explain
-from dancematch.search.stage2 import periodicity
-from dancematch.server.schemas import catalogue as schemas
-from dancematch.server.schemas import searches as schemas_searches
 from dancematch.synthetic.demo import Scene
 from server_samples import serving
 
@@ -94,37 +85,6 @@ def test_answers_that_are_found_are_as_described(server, schema, query, place):
 def query(server, tmp_path_factory):
     clip = write_dance(tmp_path_factory.mktemp("query") / "query.npz", 1, dancer=4)
     return server.client.post("/search", content=clip.read_bytes()).json()["search_id"]
-
-
-@pytest.mark.parametrize(
-    ("wire", "noun"),
-    [
-        (schemas_searches.Span, types.Span),
-        (schemas_searches.Passage, types.Passage),
-        (schemas_searches.MetricValue, explain.MetricValue),
-        (schemas_searches.SharedWord, explain.SharedWord),
-        (schemas_searches.Period, periodicity.Period),
-        (schemas_searches.Bone, compare.BoneDifference),
-        (schemas_searches.Moment, compare.MomentDifference),
-        (schemas.Neighbour, vocabulary.SimilarWord),
-    ],
-)
-def test_names_on_the_wire_are_the_nouns_own(wire, noun):
-    assert [one.name for one in dataclasses.fields(noun)] == list(wire.model_fields)
-
-
-def test_a_match_on_the_wire_has_its_ratio_and_parts_in_plain_form():
-    """All else by the noun's own names."""
-    own = {one.name for one in dataclasses.fields(types.Match)}
-    more = {"likelihood_ratio", "bounded", "evidence"}
-
-    assert own - {"log_ratio", "parts", "track", "segment"} | more == set(schemas_searches.Match.model_fields)
-
-
-def test_a_dance_on_the_wire_says_also_what_there_is_to_see():
-    assert [*(one.name for one in dataclasses.fields(records.Dance)), "motion", "video"] == list(
-        schemas.Dance.model_fields
-    )
 
 
 def test_every_endpoint_is_in_the_document(schema):

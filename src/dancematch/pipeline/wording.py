@@ -1,6 +1,6 @@
 """The sentences about a match, for the command line, the report and the service alike.
 
-`server/static/say.js` has the same for the page.
+`server/static/elements/say.js` has the same for the page.
 """
 
 import math

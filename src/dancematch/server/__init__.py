@@ -1,5 +1,5 @@
 """The catalogue as a service: REST for programs, a page for people (docs/service.md).
 
-One server process answers and searches, in threads; whatever looks at a video does so in a process of
-its own (`worker.py`) that may only take so much time and memory.
+One process answers and searches, in threads; each video is analysed in a child process (`jobs/worker.py`)
+with limits on time and memory.
 """

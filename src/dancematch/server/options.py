@@ -1,4 +1,4 @@
-"""What the service is told at its start."""
+"""The options of the service, as its command line gives them."""
 
 import ipaddress
 import os
@@ -15,7 +15,7 @@ WORKER = (sys.executable, "-m", "dancematch.server.jobs.worker")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -24,26 +24,26 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Options:
-    """All of it; checked when it is made."""
+    """Checked when they are made."""
 
     catalogue: str
     model: str | None = None
     host: str = "127.0.0.1"
     port: int = 8765
     tokens: Tokens = field(default_factory=Tokens)
-    allowed_hosts: tuple[str, ...] = ()  # beside this machine's own names, on loopback
+    allowed_hosts: tuple[str, ...] = ()  # on loopback, beside this machine's own names
     cors_origins: tuple[str, ...] = ()
     folder: Path | None = None  # for jobs and uploads; beside the catalogue if not given
     workers: int = max(1, (os.cpu_count() or 1) // 2)
     queue: int = 32  # jobs that may wait
     upload_bytes: int = 256 * MEGABYTE
-    upload_seconds: float = 600.0  # an upload may take
+    upload_seconds: float = 600.0  # for receiving one upload
     sync_bytes: int = 8 * MEGABYTE
     keep_videos: bool = False
-    cluster: str | None = None  # the Ray cluster whose nodes search; this process does if there is none
-    shards: int = 4  # of the cluster
+    cluster: str | None = None  # the address of a Ray cluster that searches in place of this process
+    shards: int = 4  # on the cluster
     work: WorkLimits = field(default_factory=WorkLimits)
-    worker: tuple[str, ...] = WORKER  # the command that looks at a file
+    worker: tuple[str, ...] = WORKER  # the command that analyses a file
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and not self.tokens:

@@ -1,7 +1,7 @@
-"""What goes wrong, as the service says it: a status, a short name, one sentence.
+"""Errors as the service answers them: a status, a short name, one sentence.
 
-Messages of the library name files; whoever asks from elsewhere is told neither where the
-catalogue lies nor what an upload is called here.
+Messages of the library name files. A caller elsewhere is told neither the path of the catalogue nor
+the name of an upload on this machine.
 """
 
 import logging
@@ -23,6 +23,7 @@ from dancematch.errors import (
     VideoError,
     WeightsError,
 )
+from dancematch.server.limits import RETRY_OPENING, RETRY_UNAVAILABLE
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +39,15 @@ _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
     ModelError: (503, "model"),
     ClusterError: (503, "cluster"),
     WeightsError: (503, "weights"),
-    MissingExtraError: (422, "format"),  # such as torch, that one format needs
+    MissingExtraError: (422, "format"),  # such as torch, which one format needs
 }
-_TRY_AGAIN_SECONDS = 5
-# A database's server is nobody's business: the reason names its host, port, user or tables.
-_OUT_OF_REACH = "the catalogue cannot be used at the moment; the service's log says why"
+# The reason would name the database's host, port, user or tables.
+_UNAVAILABLE = "the catalogue cannot be used at the moment; the service's log says why"
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One refusal."""
+class ErrorAnswer:
+    """One error as it is sent."""
 
     status: int
     error: str
@@ -55,59 +55,63 @@ class Problem:
     retry_after: int | None = None
 
     def body(self) -> dict[str, str]:
-        """What is sent."""
+        """The JSON body."""
         return {"error": self.error, "message": self.message}
 
     def headers(self) -> dict[str, str]:
-        """What is sent with it."""
+        """The headers that go with it."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return headers | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
 
 
 class RefusedError(Exception):
-    """Ends a request with a problem."""
+    """Ends a request with an error answer."""
 
     def __init__(self, status: int, error: str, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
-        self.problem = Problem(status, error, message, retry_after)
+        self.answer = ErrorAnswer(status, error, message, retry_after)
 
 
 def busy(what: str, retry_after: int) -> RefusedError:
-    """Too much at once."""
+    """429: too much at once."""
     return RefusedError(429, "busy", f"{what}; try again in {retry_after} s", retry_after)
 
 
 def too_costly(reason: str) -> RefusedError:
-    """A file that takes more than one may."""
+    """422: a file that needs more time or memory than is allowed."""
     return RefusedError(422, "too_costly", reason)
 
 
 def not_found(error: str, message: str) -> RefusedError:
-    """No such thing, or no longer."""
+    """404: it does not exist, or no longer."""
     return RefusedError(404, error, message)
 
 
-class Discretion:
-    """Knows what is not to be named."""
+def not_ready() -> RefusedError:
+    """503: the catalogue is not open."""
+    return RefusedError(503, "not_ready", "the catalogue is not open yet, or is being closed", RETRY_OPENING)
+
+
+class Redaction:
+    """Removes paths and addresses of this machine from messages."""
 
     def __init__(self, catalogue: str, folder: str) -> None:
         self._catalogue = catalogue
         self._uploads = re.compile(re.escape(folder) + r"[/\\][\w./\\-]*")
 
-    def problem_of(self, error: DanceMatchError | RefusedError) -> Problem:
-        """An expected error as it is told."""
+    def answer_for(self, error: DanceMatchError | RefusedError) -> ErrorAnswer:
+        """The answer to an expected error."""
         if isinstance(error, RefusedError):
-            return error.problem
+            return error.answer
         status, name = next(_KINDS[kind] for kind in type(error).__mro__ if kind in _KINDS)
         if (status, name) == _KINDS[CatalogueError] and "://" in self._catalogue:
             log.warning("%s", error)
-            return Problem(status, name, _OUT_OF_REACH, _TRY_AGAIN_SECONDS)
-        retry_after = _TRY_AGAIN_SECONDS if status == 503 else None
-        return Problem(status, name, self.discreet(str(error)), retry_after)
+            return ErrorAnswer(status, name, _UNAVAILABLE, RETRY_UNAVAILABLE)
+        retry_after = RETRY_UNAVAILABLE if status == 503 else None
+        return ErrorAnswer(status, name, self._redact(str(error)), retry_after)
 
-    def discreet(self, message: str) -> str:
-        """The same sentence without our paths."""
-        told = self._uploads.sub("the upload", message)
-        for named in (f"the catalogue {self._catalogue}", self._catalogue):
-            told = told.replace(named, "the catalogue")
-        return told
+    def _redact(self, message: str) -> str:
+        redacted = self._uploads.sub("the upload", message)
+        for path in (f"the catalogue {self._catalogue}", self._catalogue):
+            redacted = redacted.replace(path, "the catalogue")
+        return redacted

@@ -1,4 +1,4 @@
-"""What every request passes: which machine it means, where it comes from, what its answer carries."""
+"""The middleware that every request passes: host and origin checks, security headers, metrics, log."""
 
 import logging
 import time
@@ -10,104 +10,99 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dancematch.server.metrics import Metrics
 from dancematch.server.options import Options, is_loopback
-from dancematch.server.problems import Problem
+from dancematch.server.problems import ErrorAnswer
 
 log = logging.getLogger(__name__)
 
-HEADERS_ONLY = "dancematch.headers_only"  # in the scope of a GET that was asked for as HEAD
-SLASH = "\ufdd0"  # stands for a slash within a name; Unicode keeps it for such private use
-_CHANGES = ("POST", "PUT", "DELETE", "PATCH")
-_POLICY = (
+HEADERS_ONLY = "dancematch.headers_only"  # in the scope of a HEAD request that is answered as a GET
+SLASH = "\ufdd0"  # stands for a slash within a name; Unicode reserves it for such private use
+_CHANGING_METHODS = ("POST", "PUT", "DELETE", "PATCH")
+_CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self' blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
+_DEFAULT_HEADERS = {
+    "Content-Security-Policy": _CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",  # other sites may not embed what is here
     "Permissions-Policy": "camera=(self), microphone=(self), geolocation=()",
+    "Cache-Control": "no-store",
 }
-_KEPT = {"Cache-Control": "no-store"}
 
 
-class Guard:
-    """Refuses what is not meant for us, and sees to the headers of every answer."""
+class RequestGuard:
+    """Refuses requests for another host or from another site, and completes the headers of every answer."""
 
     def __init__(self, app: ASGIApp, options: Options, metrics: Metrics) -> None:
         self._app, self._options, self._metrics = app, options, metrics
         self._hosts = {"localhost", "127.0.0.1", "::1", options.host.lower(), *options.allowed_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 500
-        asked = _as_get(scope) if scope["method"] == "HEAD" else scope
+        is_head = scope["method"] == "HEAD"
+        inner = {**scope, "method": "GET", HEADERS_ONLY: True} if is_head else scope
 
-        async def sent(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in (_HEADERS | _KEPT).items():
+                for name, value in _DEFAULT_HEADERS.items():
                     headers.setdefault(name, value)
-            elif asked is not scope:
+            elif is_head:
                 message = {**message, "body": b""}
             await send(message)
 
-        problem = self._problem(scope)
+        refusal = self._refuse(scope)
         try:
-            if problem is not None:
-                await JSONResponse(problem.body(), problem.status)(scope, receive, sent)
+            if refusal is not None:
+                await JSONResponse(refusal.body(), refusal.status)(scope, receive, send_with_headers)
                 return
-            asked["path"] = _with_slashes(scope)
-            await self._app(asked, receive, sent)
+            inner["path"] = _path_with_slashes(scope)
+            await self._app(inner, receive, send_with_headers)
         finally:
-            route = getattr(asked.get("route"), "path", "other")
-            method, seconds = _method(scope), time.perf_counter() - began
-            self._metrics.request(method, route, status, seconds)
-            facts = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
-            log.info("%s %s %d", method, route, status, extra={"facts": facts})
+            self._record(scope, getattr(inner.get("route"), "path", "other"), status, began)
 
-    def _problem(self, scope: Scope) -> Problem | None:
+    def _record(self, scope: Scope, route: str, status: int, began: float) -> None:
+        known = (*_CHANGING_METHODS, "GET", "HEAD", "OPTIONS")
+        method = scope["method"] if scope["method"] in known else "other"
+        seconds = time.perf_counter() - began
+        self._metrics.count_request(method, route, status, seconds)
+        facts = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
+        log.info("%s %s %d", method, route, status, extra={"facts": facts})
+
+    def _refuse(self, scope: Scope) -> ErrorAnswer | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if is_loopback(self._options.host) and _name_in(host) not in self._hosts:
-            # A page whose name was made to point here by its own name server: DNS rebinding.
-            return Problem(421, "wrong_host", "this service is for this machine; --allow-host adds names")
+        if is_loopback(self._options.host) and _host_name(host) not in self._hosts:
+            # A page whose name its own name server made to point here: DNS rebinding.
+            return ErrorAnswer(421, "wrong_host", "this service is for this machine; --allow-host adds names")
         origin = headers.get("origin")
         foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        if scope["method"] in _CHANGES and foreign and origin not in self._options.cors_origins:
-            return Problem(
+        if scope["method"] in _CHANGING_METHODS and foreign and origin not in self._options.cors_origins:
+            return ErrorAnswer(
                 403, "forbidden", "pages of other sites may not use this service; --cors allows one"
             )
         return None
 
 
-def _as_get(scope: Scope) -> Scope:
-    """What the answer to HEAD is made by: the same with GET, whose headers it has."""
-    return {**scope, "method": "GET", HEADERS_ONLY: True}
-
-
-def _name_in(host: str) -> str:
-    """The host's name without its port."""
+def _host_name(host: str) -> str:
+    """The host without its port."""
     name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
     return name.lower()
 
 
-def _with_slashes(scope: Scope) -> str:
-    """The path, a slash that was percent-encoded told from one that divides."""
+def _path_with_slashes(scope: Scope) -> str:
+    """The path, with a percent-encoded slash kept apart from one that separates."""
     raw = scope.get("raw_path") or b""
     if b"%2f" not in raw.lower():
         return str(scope["path"])
     parts = raw.decode("ascii", errors="replace").partition("?")[0].split("/")
     return "/".join(unquote(part).replace("/", SLASH) for part in parts)
-
-
-def _method(scope: Scope) -> str:
-    known = (*_CHANGES, "GET", "HEAD", "OPTIONS")
-    return scope["method"] if scope["method"] in known else "other"

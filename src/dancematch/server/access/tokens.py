@@ -1,4 +1,4 @@
-"""Who may do what: secrets with a scope, read from a file."""
+"""Access tokens: secrets with a scope, read from a file."""
 
 import hashlib
 import hmac
@@ -8,33 +8,33 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from dancematch.errors import InputError
+from dancematch.server.limits import MIN_SECRET_LENGTH
 
 Scope = Literal["read", "write"]
-EVERYTHING: frozenset[Scope] = frozenset(get_args(Scope))
-NOTHING: frozenset[Scope] = frozenset()
-SHORTEST = 16  # characters of a secret
+ALL_SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
+NO_SCOPES: frozenset[Scope] = frozenset()
 
-_GRANTS: dict[str, frozenset[Scope]] = {"read": frozenset({"read"}), "write": EVERYTHING}
+_GRANTS: dict[str, frozenset[Scope]] = {"read": frozenset({"read"}), "write": ALL_SCOPES}
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Digests of the secrets with what each allows; false if there are none."""
+    """Digests of the secrets with the scopes of each; false if there are none."""
 
     grants: tuple[tuple[bytes, frozenset[Scope]], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.grants)
 
-    def allowed(self, secret: str | None) -> frozenset[Scope]:
-        """What whoever shows this secret may do; everything where there are no tokens."""
+    def scopes_of(self, secret: str | None) -> frozenset[Scope]:
+        """The scopes that a secret grants; all of them where there are no tokens."""
         if not self.grants:
-            return EVERYTHING
-        shown, allowed = _digest(secret or ""), NOTHING
-        for digest, scopes in self.grants:  # all of them, so that the time tells nothing
-            if hmac.compare_digest(digest, shown):
-                allowed = allowed | scopes
-        return allowed
+            return ALL_SCOPES
+        given, granted = _digest(secret or ""), NO_SCOPES
+        for digest, scopes in self.grants:  # every one, so that the time taken reveals nothing
+            if hmac.compare_digest(digest, given):
+                granted = granted | scopes
+        return granted
 
 
 def _digest(secret: str) -> bytes:
@@ -42,7 +42,7 @@ def _digest(secret: str) -> bytes:
 
 
 def read_tokens(path: Path) -> Tokens:
-    """The tokens of a file: a scope and a secret a line, `#` begins a remark."""
+    """The tokens of a file: one scope and secret per line, `#` begins a comment."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -54,15 +54,15 @@ def read_tokens(path: Path) -> Tokens:
                 continue
             case [first, *_] if first.startswith("#"):
                 continue
-            case [scope, secret] if scope in _GRANTS and len(secret) >= SHORTEST:
+            case [scope, secret] if scope in _GRANTS and len(secret) >= MIN_SECRET_LENGTH:
                 if _digest(secret) in grants:
-                    told = "this secret is in an earlier line too; give each its own"
-                    raise InputError(f"{path}, line {number}: {told}")
+                    reason = "this secret is in an earlier line too; give each its own"
+                    raise InputError(f"{path}, line {number}: {reason}")
                 grants[_digest(secret)] = _GRANTS[scope]
             case _:
                 raise InputError(
                     f"{path}, line {number}: 'read SECRET' or 'write SECRET' was expected, "
-                    f"the secret of {SHORTEST} characters or more"
+                    f"the secret of {MIN_SECRET_LENGTH} characters or more"
                 )
     if not grants:
         raise InputError(f"{path} holds no token; write 'write SECRET' into it")

@@ -1,31 +1,48 @@
-"""Videos of dances, where they are kept: a file each, named by its content."""
+"""The videos of dances, where they are kept: one file per dance, named by its content."""
 
 import shutil
 from pathlib import Path
 
-from dancematch.server.files.upload import VIDEO_SUFFIXES
+from dancematch.server.files.upload import VIDEO
+
+_UNKNOWN = "application/octet-stream"
+_SIGNATURES = (  # bytes, offset, media type
+    (b"\x1aE\xdf\xa3", 0, "video/webm"),
+    (b"ftyp", 4, "video/mp4"),
+    (b"AVI ", 8, "video/x-msvideo"),
+    (b"GIF8", 0, "image/gif"),
+)
+MEDIA_TYPES = (*(media_type for *_, media_type in _SIGNATURES), _UNKNOWN)
 
 
-class Videos:
-    """The videos in a folder."""
+def media_type_of(path: Path) -> str:
+    """The media type of a video, by its first bytes."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    found = (kind for mark, at, kind in _SIGNATURES if head[at : at + len(mark)] == mark)
+    return next(found, _UNKNOWN)
+
+
+class VideoFolder:
+    """A folder of videos."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, upload: Path, digest: str) -> None:
-        """Keep a copy of an upload of that content."""
+    def _path(self, digest: str) -> Path:
+        return self._folder / f"{digest}{VIDEO}"
+
+    def add(self, upload: Path, digest: str) -> None:
+        """Copy an upload with that content hash."""
         part = self._folder / f"{digest}.part"
         shutil.copyfile(upload, part)
-        part.replace(self._folder / f"{digest}{upload.suffix}")
+        part.replace(self._path(digest))
 
     def find(self, digest: str) -> Path | None:
-        """The file of that content; None if it was not kept."""
-        # Asked for by name: a folder of many would take long to look through.
-        named = (self._folder / f"{digest}{suffix}" for suffix in VIDEO_SUFFIXES)
-        return next((path for path in named if path.is_file()), None)
+        """The video with that content hash; None if it was not kept."""
+        path = self._path(digest)
+        return path if path.is_file() else None
 
-    def forget(self, digest: str) -> None:
-        """Delete the file of that content, if there is one."""
-        found = self.find(digest)
-        if found is not None:
-            found.unlink()
+    def delete(self, digest: str) -> None:
+        """Remove the video with that content hash, if there is one."""
+        self._path(digest).unlink(missing_ok=True)

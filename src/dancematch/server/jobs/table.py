@@ -5,17 +5,16 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["add", "search"]
-State = Literal["waiting", "running", "done", "failed", "cancelled"]
-OVER: tuple[State, ...] = ("done", "failed", "cancelled")
-MOST_ATTEMPTS = 3  # a job over which the server dies so often is given up
-KEPT_DAYS = 7  # after it is over
-LISTED = 100
+from dancematch.server.limits import FINISHED_JOB_DAYS, MAX_ATTEMPTS, MAX_LISTED_JOBS
+
+JobKind = Literal["add", "search"]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
+FINISHED: tuple[JobState, ...] = ("done", "failed", "cancelled")
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -35,16 +34,16 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """One file to be looked at, and what for."""
+    """One file to be analysed, and what for."""
 
-    kind: Kind
+    kind: JobKind
     upload: str  # the file's name in the folder of uploads
     digest: str
-    filename: str | None = None  # what whoever sent it calls it
-    dance_id: str | None = None  # to be added as
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or label and collection
+    filename: str | None = None  # the sender's name for the file
+    dance_id: str | None = None  # the name of the dance to add
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or of the new dance
     job_id: str = field(default_factory=lambda: secrets.token_hex(16))
-    state: State = "waiting"
+    state: JobState = "waiting"
     attempts: int = 0
     created: str = field(default_factory=now)
     started: str | None = None
@@ -53,15 +52,13 @@ class Job:
     result: Mapping[str, Any] | None = None
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.state in OVER
+    def is_finished(self) -> bool:
+        """Whether its state is final."""
+        return self.state in FINISHED
 
 
-_NAMES = (
-    "job_id", "kind", "state", "upload", "digest", "filename", "dance_id", "parameters", "attempts",
-    "created", "started", "finished", "error", "result",
-)  # fmt: skip
+_COLUMNS = tuple(one.name for one in fields(Job))
+_NAMES = ", ".join(_COLUMNS)
 _JSON = frozenset({"parameters", "error", "result"})
 
 
@@ -69,104 +66,103 @@ class JobTable:
     """All jobs, first come first served."""
 
     def __init__(self, path: Path) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA secure_delete=ON")  # a query that was forgotten leaves nothing
+        self._connection.execute("PRAGMA secure_delete=ON")  # a deleted query leaves nothing in the file
         self._connection.executescript(_TABLE)
 
-    def _run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._turn:
+    def _execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._lock:
             return self._connection.execute(statement, values).fetchall()
+
+    def _select(self, rest: str, *values: object) -> list[Job]:
+        return [_read_row(row) for row in self._execute(f"SELECT {_NAMES} FROM jobs {rest}", *values)]  # noqa: S608  (names of ours)
 
     def add(self, job: Job) -> None:
         """Put a job at the end of the queue."""
-        values = [_packed(name, getattr(job, name)) for name in _NAMES]
-        places = ", ".join("?" * len(_NAMES))
-        self._run(f"INSERT INTO jobs ({', '.join(_NAMES)}) VALUES ({places})", *values)  # noqa: S608  (names of ours)
+        values = [_pack(name, getattr(job, name)) for name in _COLUMNS]
+        places = ", ".join("?" * len(_COLUMNS))
+        self._execute(f"INSERT INTO jobs ({_NAMES}) VALUES ({places})", *values)  # noqa: S608
 
-    def take(self) -> Job | None:
-        """Begin the job that has waited longest."""
+    def start_next(self) -> Job | None:
+        """Mark the job that has waited longest as running."""
         first = "(SELECT number FROM jobs WHERE state = 'waiting' ORDER BY number LIMIT 1)"
-        found = self._run(
+        rows = self._execute(
             f"UPDATE jobs SET state = 'running', started = ?, attempts = attempts + 1 "  # noqa: S608
-            f"WHERE number = {first} RETURNING {', '.join(_NAMES)}",
+            f"WHERE number = {first} RETURNING {_NAMES}",
             now(),
         )
-        return _job(found[0]) if found else None
+        return _read_row(rows[0]) if rows else None
 
-    def end(
+    def finish(
         self,
         job_id: str,
-        state: State,
+        state: JobState,
         *,
         result: Mapping[str, Any] | None = None,
         error: Mapping[str, str] | None = None,
     ) -> None:
-        """Note what became of a job."""
-        self._run(
+        """Store the final state of a job."""
+        self._execute(
             "UPDATE jobs SET state = ?, finished = ?, result = ?, error = ? WHERE job_id = ?",
-            state, now(), _packed("result", result), _packed("error", error), job_id,
+            state, now(), _pack("result", result), _pack("error", error), job_id,
         )  # fmt: skip
 
-    def put_back(self, job_id: str) -> None:
-        """Let a job that was begun wait again, as if it had not been."""
+    def requeue(self, job_id: str) -> None:
+        """Let a running job wait again, as if it had not started."""
         statement = (
             "UPDATE jobs SET state = 'waiting', started = NULL, attempts = attempts - 1 WHERE job_id = ?"
         )
-        self._run(statement, job_id)
+        self._execute(statement, job_id)
 
     def recover(self) -> list[Job]:
-        """Put back what a killed server was at, and forget what is long over; returns jobs to give up."""
-        before = (datetime.now(UTC) - timedelta(days=KEPT_DAYS)).isoformat(timespec="seconds")
-        self._run("DELETE FROM jobs WHERE finished < ?", before)
-        self._run("UPDATE jobs SET state = 'waiting', started = NULL WHERE state = 'running'")
-        names = ", ".join(_NAMES)
-        hopeless = f"SELECT {names} FROM jobs WHERE state = 'waiting' AND attempts >= ?"  # noqa: S608
-        return [_job(row) for row in self._run(hopeless, MOST_ATTEMPTS)]
+        """Requeue what a killed server was running and delete old jobs; returns jobs out of attempts."""
+        before = (datetime.now(UTC) - timedelta(days=FINISHED_JOB_DAYS)).isoformat(timespec="seconds")
+        self._execute("DELETE FROM jobs WHERE finished < ?", before)
+        self._execute("UPDATE jobs SET state = 'waiting', started = NULL WHERE state = 'running'")
+        return self._select("WHERE state = 'waiting' AND attempts >= ?", MAX_ATTEMPTS)
 
     def find(self, job_id: str) -> Job | None:
-        """The job of that name."""
-        rows = self._run(f"SELECT {', '.join(_NAMES)} FROM jobs WHERE job_id = ?", job_id)  # noqa: S608
-        return _job(rows[0]) if rows else None
+        """The job with that id."""
+        return next(iter(self._select("WHERE job_id = ?", job_id)), None)
 
-    def listed(self, state: State | None = None) -> list[Job]:
+    def newest(self, state: JobState | None = None) -> list[Job]:
         """The newest jobs, of one state or all."""
-        chosen, values = ("WHERE state = ?", [state]) if state else ("", [])
-        statement = f"SELECT {', '.join(_NAMES)} FROM jobs {chosen} ORDER BY number DESC LIMIT {LISTED}"  # noqa: S608
-        return [_job(row) for row in self._run(statement, *values)]
+        order = f"ORDER BY number DESC LIMIT {MAX_LISTED_JOBS}"
+        return self._select(f"WHERE state = ? {order}", state) if state else self._select(order)
 
-    def ahead(self, job_id: str) -> int:
+    def count_ahead(self, job_id: str) -> int:
         """How many waiting jobs come before a waiting one."""
         before = "SELECT count(*) FROM jobs WHERE state = 'waiting' AND number < (SELECT number FROM jobs "
-        return int(self._run(before + "WHERE job_id = ? AND state = 'waiting')", job_id)[0][0])
+        return int(self._execute(before + "WHERE job_id = ? AND state = 'waiting')", job_id)[0][0])
 
-    def counts(self) -> dict[str, int]:
-        """How many jobs there are of each state."""
-        return dict(self._run("SELECT state, count(*) FROM jobs GROUP BY state"))
+    def count_by_state(self) -> dict[str, int]:
+        """How many jobs there are in each state."""
+        return dict(self._execute("SELECT state, count(*) FROM jobs GROUP BY state"))
 
-    def uploads(self) -> set[str]:
-        """The files that jobs still need."""
-        rows = self._run("SELECT upload FROM jobs WHERE state IN ('waiting', 'running')")
+    def needed_uploads(self) -> set[str]:
+        """The files of jobs that are not finished."""
+        rows = self._execute("SELECT upload FROM jobs WHERE state IN ('waiting', 'running')")
         return {name for (name,) in rows}
 
-    def forget(self, job_id: str) -> None:
-        """Delete a job from the table."""
-        self._run("DELETE FROM jobs WHERE job_id = ?", job_id)
+    def delete(self, job_id: str) -> None:
+        """Remove a job from the table."""
+        self._execute("DELETE FROM jobs WHERE job_id = ?", job_id)
 
     def close(self) -> None:
-        """Let go of the file."""
-        with self._turn:
+        """Close the file."""
+        with self._lock:
             self._connection.close()
 
 
-def _packed(name: str, value: Any) -> Any:
+def _pack(name: str, value: Any) -> Any:
     return json.dumps(value, allow_nan=False) if name in _JSON and value is not None else value
 
 
-def _job(row: tuple[Any, ...]) -> Job:
+def _read_row(row: tuple[Any, ...]) -> Job:
     values = {
         name: json.loads(value) if name in _JSON and value is not None else value
-        for name, value in zip(_NAMES, row, strict=True)
+        for name, value in zip(_COLUMNS, row, strict=True)
     }
     return Job(**values)

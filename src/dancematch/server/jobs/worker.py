@@ -23,10 +23,10 @@ def main(
     arguments: Sequence[str], make_estimator: "Callable[[WorkLimits | None], PoseEstimator] | None" = None
 ) -> int:
     """Answer requests until stdin ends."""
-    return worker.main(arguments, make_estimator, {"stills": _cut_stills})
+    return worker.main(arguments, make_estimator, {"stills": _write_stills})
 
 
-def _cut_stills(request: Mapping[str, Any]) -> None:
+def _write_stills(request: Mapping[str, Any]) -> None:
     from dancematch.report.footage import cut_stills
 
     marks = [None if mark is None else np.array(mark, dtype=np.float32) for mark in request["marks"]]

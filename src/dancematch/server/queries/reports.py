@@ -1,4 +1,4 @@
-"""Evidence reports on what a search found."""
+"""Evidence reports on the matches of a held search."""
 
 from dataclasses import replace
 from functools import partial
@@ -11,28 +11,26 @@ from dancematch.report.evidence_page import render_evidence
 from dancematch.report.footage import Footage
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.child import cut_stills
+from dancematch.server.limits import STILLS_SECONDS
 from dancematch.server.options import Options
-from dancematch.server.queries.held_searches import KeptSearch
+from dancematch.server.queries.held_searches import HeldSearch
 from dancematch.types import Match
 
-_CUTTING_SECONDS = 120.0  # that the pictures of a report may take
 
-
-def report_of(
-    catalogue: Catalogue, options: Options, search: KeptSearch, match: Match, clip: Upload | None = None
+def write_report(
+    catalogue: Catalogue, options: Options, search: HeldSearch, match: Match, clip: Upload | None = None
 ) -> str:
-    """The evidence for a match, as a page; with pictures if the clip itself is there again."""
+    """The evidence for a match as a page; with pictures if the clip itself is sent again."""
     if clip is not None and clip.digest != search.clip.sha256:
         raise InputError("this is not the file that was searched for; send that one, or none")
-    query = search.found.query
-    limit: float = search.answer["max_evalue"]
-    likeliest = search.match(match.dance_id).dancer == match.dancer  # found again among all dancers
-    # Names alone, as in errors: where things lie here is nobody's business.
+    query, limit = search.query, search.response.max_evalue
+    is_best = search.match(match.dance_id).dancer == match.dancer  # the report finds it among all dancers
+    # Names alone, as in errors: a report does not reveal the paths of this machine.
     model = () if options.model is None else ("--model", Path(options.model).name)
     names = Path(catalogue.where).name, search.clip.name, match.dance_id
     found = gather_evidence(
         catalogue,
-        query if likeliest else replace(query, dancers=(query.dancer(match.dancer),)),
+        query if is_best else replace(query, dancers=(query.dancer(match.dancer),)),
         search.clip,
         dance_id=match.dance_id,
         max_evalue=limit,
@@ -42,8 +40,8 @@ def report_of(
     return render_evidence(found)
 
 
-def _footage(options: Options, search: KeptSearch, clip: Upload) -> Footage:
-    limits = replace(options.work, seconds=min(options.work.seconds, _CUTTING_SECONDS))
-    dancers = dict(enumerate(search.found.query.images, start=1))
+def _footage(options: Options, search: HeldSearch, clip: Upload) -> Footage:
+    limits = replace(options.work, seconds=min(options.work.seconds, STILLS_SECONDS))
+    tracks = dict(enumerate(search.query.images, start=1))
     cut = partial(cut_stills, command=options.worker, limits=limits)
-    return Footage(clip.path, dancers, search.found.query.dancers[0].motion.skeleton, cut)
+    return Footage(clip.path, tracks, search.query.dancers[0].motion.skeleton, cut)

@@ -1,102 +1,81 @@
-"""What searches send over the wire, for OpenAPI: verdicts, and what they were made of, with examples."""
+"""The answer to a search: one verdict per dancer, with the candidates it was chosen from.
 
-from typing import Any, Literal
+Names are those of `pipeline.answer.Answer.described` and `types.Match`, which 'dancematch search --json'
+prints; what is added here puts a match into words for people.
+"""
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
+from typing import Any
 
-_SPAN = {"start": 0.0, "end": 8.8}
+from pydantic import BaseModel
 
-Frames = list[list[int | None]]
-Verdict = Literal["match", "possible match", "no match"]
-
-
-def example(**values: Any) -> ConfigDict:
-    """The configuration of a model with one example."""
-    return ConfigDict(json_schema_extra={"examples": [values]})
-
-
-class Span(BaseModel):
-    """A stretch of time, in seconds."""
-
-    model_config = example(**_SPAN)
-    start: float
-    end: float
+from dancematch.pipeline import wording
+from dancematch.pipeline.analysis import describe_ignored
+from dancematch.pipeline.answer import Answer, DancerAnswer
+from dancematch.server.schemas.base import with_example
+from dancematch.types import Match, Span, Verdict
 
 
-class Passage(BaseModel):
-    """A stretch of the query and the stretch of the known dance that goes with it."""
-
-    query: Span
-    reference: Span
-    tempo: float
-
-
-class Synchrony(BaseModel):
-    """How far both move at the same moments: height 1 is in step throughout, 0 is unrelated."""
-
-    model_config = example(height=0.93, lag_seconds=12.1, overlap_seconds=8.8, ratio=6.1)
-    height: float
-    lag_seconds: float
-    overlap_seconds: float
-    ratio: float
-
-
-class MatchEvidence(BaseModel):
-    """What a verdict was made of; `reason` says why there is no synchrony, where there is none."""
-
-    words: dict[str, float]
-    synchrony: Synchrony | None
-    reason: str | None
-
-
-class Match(BaseModel):
+@dataclass(frozen=True)
+class MatchResponse(Match):
     """A known dance that a dancer of the query may dance, with the verdict on it."""
 
-    model_config = example(
-        dance_id="thriller", verdict="match", likelihood_ratio=400000.0, bounded=False, evalue=0.003,
-        score=0.68, query=_SPAN, reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0,
-        dancer=1, reference_dancer=1, same_performance=False,
-        evidence={"words": {"histogram": 0.7}, "synchrony": None, "reason": "..."}, passages=[],
+    __pydantic_config__ = with_example(
+        dance_id="thriller", score=0.68, query={"start": 0.0, "end": 8.8},
+        reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0, dancer=1, reference_dancer=1,
+        track=7, segment=None, verdict="match", log_ratio=5.6, evalue=0.003, same_performance=False,
+        parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], likelihood_ratio=400000.0,
+        bounded=False, synchrony_reason=None,
     )  # fmt: skip
-    dance_id: str
-    verdict: Verdict
-    likelihood_ratio: float | None
-    bounded: bool
-    evalue: float | None
-    score: float
-    query: Span
-    reference: Span
-    mirrored: bool
-    tempo: float | None
-    dancer: int
-    reference_dancer: int
-    same_performance: bool
-    evidence: MatchEvidence
-    passages: list[Passage]
+    likelihood_ratio: float | None = None  # of `log_ratio`, with one significant digit
+    bounded: bool = False  # whether the calibration's data support no larger (or smaller) ratio
+    synchrony_reason: str | None = None  # why synchrony was not measured
+
+    @classmethod
+    def of(cls, match: Match) -> "MatchResponse":
+        """The match with its ratio and its missing synchrony put into words."""
+        ratio = match.log_ratio
+        return cls(
+            **vars(match),
+            likelihood_ratio=None if ratio is None else wording.likelihood_ratio(ratio),
+            bounded=ratio is not None and wording.is_bounded(ratio),
+            synchrony_reason=wording.synchrony_reason(match),
+        )
 
 
-class DancerAnswer(BaseModel):
+class DancerResponse(BaseModel):
     """One dancer of a query, and the likeliest dances, best first."""
 
     dancer: int
-    start: float
-    seconds: float
+    span: Span
     verdict: Verdict
     sentence: str
-    candidates: list[Match]
+    candidates: list[MatchResponse]
+
+    @classmethod
+    def of(cls, answer: DancerAnswer) -> "DancerResponse":
+        """The answer for one dancer."""
+        best = answer.candidates[0] if answer.candidates else None
+        return cls(
+            dancer=answer.dancer,
+            span=answer.span,
+            verdict=answer.verdict,
+            sentence=wording.verdict_sentence(best) if best else "No match.",
+            candidates=[MatchResponse.of(match) for match in answer.candidates],
+        )
 
 
-class IgnoredTrack(BaseModel):
-    """Somebody or something in the clip that is no dancer."""
+class IgnoredTrackResponse(BaseModel):
+    """A person or thing in the clip that is not a dancer."""
 
-    model_config = example(start=3.0, end=5.2, reason="2.2 s, head and shoulders only")
+    model_config = with_example(start=3.0, end=5.2, reason="2.2 s, head and shoulders only")
     start: float
     end: float
     reason: str
 
 
-class Search(BaseModel):
-    """The answer to a search: one verdict per dancer; the overall verdict is the strongest of them."""
+class SearchResponse(BaseModel):
+    """One verdict per dancer, the strongest of them overall; without a `search_id` no query is held."""
 
     search_id: str | None
     filename: str | None
@@ -106,100 +85,15 @@ class Search(BaseModel):
     searched: int
     elapsed_seconds: float
     picture: bool
-    dancers: list[DancerAnswer]
-    ignored: list[IgnoredTrack]
+    dancers: list[DancerResponse]
+    ignored: list[IgnoredTrackResponse]
 
-
-class Path(BaseModel):
-    """The alignment: moments that go together, and how alike they are by body part."""
-
-    query: list[float]
-    reference: list[float]
-    agreement: dict[str, list[float | None]]
-
-
-class Matrix(BaseModel):
-    """What each stretch of the clip and each of the dance say for each other, in hundredths."""
-
-    query: Span
-    reference: Span
-    values: Frames
-
-
-class MetricValue(BaseModel):
-    """What one metric says."""
-
-    weight: float
-    overall: float | None
-    by_channel: dict[str, float]
-
-
-class SharedWord(BaseModel):
-    """A word of the clip that speaks for the match."""
-
-    channel: str
-    word: int
-    share: float
-    same: float
-    query: list[Span]
-    reference: list[Span]
-
-
-class Period(BaseModel):
-    """After how long a dance repeats itself, and how truly."""
-
-    seconds: float
-    strength: float
-    peaks: int
-
-
-class Explanation(BaseModel):
-    """Why a match is one."""
-
-    search_id: str
-    match: Match
-    reference_dancer: int
-    path: Path
-    matrix: Matrix
-    metrics: dict[str, MetricValue]
-    words: list[SharedWord]
-    passages: list[list[Passage]]
-    period: Period | None
-    query_period: Period | None
-
-
-class Bone(BaseModel):
-    """How far a bone is from where the reference has it, in degrees."""
-
-    bone: str
-    mean: float
-    high: float
-    worst_at: float
-    tendency: str
-
-
-class Moment(BaseModel):
-    """A moment at which the two differ much."""
-
-    query: float
-    reference: float
-    degrees: float
-    late: float
-    bones: list[Bone]
-
-
-class Differences(BaseModel):
-    """Two performances, moment by moment."""
-
-    search_id: str
-    dance_id: str
-    mirrored: bool
-    tempo: float
-    same: bool
-    matched: float
-    query: list[float]
-    reference: list[float]
-    late: list[float | None]
-    degrees: dict[str, list[float | None]]
-    bones: list[Bone]
-    worst: list[Moment]
+    @classmethod
+    def of(cls, answer: Answer, **facts: Any) -> "SearchResponse":
+        """An answer, with the `facts` of the request: all fields that the answer does not have."""
+        return cls(
+            verdict=answer.verdict,
+            dancers=[DancerResponse.of(one) for one in answer.dancers],
+            ignored=[IgnoredTrackResponse(**describe_ignored(one)) for one in answer.ignored],
+            **facts,
+        )

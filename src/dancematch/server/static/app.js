@@ -1,11 +1,11 @@
-/** The page: which view is shown, what is asked and told beside it, and the keys that work everywhere. */
+/** The page: the current view, the dialogs, and the keys that work everywhere. */
 
-import { about, forgetToken, hasToken, hooks } from "./api.js";
-import { byId, button, el, icon } from "./dom.js";
-import { tell } from "./notices.js";
-import { counted, plain } from "./say.js";
-import { sweep } from "./stage.js";
-import { always } from "./storage.js";
+import { about, forgetToken, hasToken, hooks } from "./service/api.js";
+import { byId, button, el, icon } from "./elements/dom.js";
+import { tell } from "./elements/notices.js";
+import { counted, plain } from "./elements/say.js";
+import { sweep } from "./drawing/stage.js";
+import { always } from "./service/storage.js";
 
 /**
  * A view fills `root` and may give back what it needs later: keys that it knows, and how it is left.
@@ -16,13 +16,13 @@ import { always } from "./storage.js";
  * @type {Record<string, () => Promise<{show: (root: HTMLElement, parts: string[]) => Promise<Shown | void>}>>}
  */
 const VIEWS = {
-  "": () => import("./view_search.js"),
-  search: () => import("./view_results.js"),
-  compare: () => import("./view_compare.js"),
-  dances: () => import("./view_dances.js"),
-  dance: () => import("./view_dance.js"),
-  map: () => import("./view_map.js"),
-  words: () => import("./view_words.js"),
+  "": () => import("./views/search.js"),
+  search: () => import("./views/results.js"),
+  compare: () => import("./views/compare.js"),
+  dances: () => import("./views/dances.js"),
+  dance: () => import("./views/dance.js"),
+  map: () => import("./views/map.js"),
+  words: () => import("./views/words.js"),
 };
 const BELONGS = { search: "", compare: "", dance: "dances" };
 
@@ -30,7 +30,7 @@ const BELONGS = { search: "", compare: "", dance: "dances" };
 let current = {};
 let turn = 0;
 
-/** What an address says; one that somebody mistyped is taken as it is. @param {string} text */
+/** Part of an address, decoded; a mistyped one is taken as it is. @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -111,7 +111,7 @@ hooks.token = (wrong) =>
       value = byId("token-value");
     byId("token-why").textContent = wrong
       ? "The token given before is not valid here."
-      : "Whoever runs it can give you one.";
+      : "The person who runs it can give you one.";
     forgetToken();
     value.value = "";
     dialog.addEventListener("close", () => done(dialog.returnValue === "ok" ? value.value.trim() : null), {

@@ -1,0 +1,38 @@
+"""Jobs as the service answers them."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from dancematch.server.jobs.table import JobKind, JobState
+from dancematch.server.schemas.base import EXAMPLE_TIME, ErrorResponse, with_example
+from dancematch.server.schemas.dances import DanceResponse
+from dancematch.server.schemas.searches import SearchResponse
+
+
+class JobResponse(BaseModel):
+    """Work that takes a while; `result` is the dance or the answer when it is done."""
+
+    model_config = with_example(
+        job_id="c3ab8ff13720e8ad9047dd39466b3c89", kind="search", state="running", progress=0.4, ahead=0,
+        created=EXAMPLE_TIME, started=EXAMPLE_TIME, finished=None, filename="a.mp4", dance_id=None,
+        error=None, result=None,
+    )  # fmt: skip
+    job_id: str
+    kind: JobKind
+    state: JobState
+    created: str
+    started: str | None
+    finished: str | None
+    filename: str | None
+    dance_id: str | None
+    error: ErrorResponse | None
+    result: SearchResponse | DanceResponse | None
+    progress: Annotated[float, Field(ge=0, le=1)]
+    ahead: int
+
+
+class JobsResponse(BaseModel):
+    """The newest jobs."""
+
+    jobs: list[JobResponse]

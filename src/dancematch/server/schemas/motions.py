@@ -1,0 +1,147 @@
+"""Skeletons and motion words, of a dance or of a query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel
+
+from dancematch.motion import to_body15
+from dancematch.pipeline.analysis import ImageTrack
+from dancematch.report.compare import VISIBLE
+from dancematch.server.schemas.base import IntegerRows, SkeletonResponse, round_rows, round_times
+from dancematch.skeletons import BODY15
+from dancematch.types import SEEN_FROM, Fingerprint, Motion, Skeleton
+
+MILLIMETRE = 0.001
+
+
+@dataclass(frozen=True)
+class FrameRange:
+    """Which frames of a motion are wanted."""
+
+    fps: float | None = None  # at most
+    start: float | None = None
+    end: float | None = None
+
+
+class DancerMotionResponse(BaseModel):
+    """One dancer's frames: x, y, z of each joint in turn."""
+
+    dancer: int
+    fps: float
+    start: float
+    seconds: float
+    frames: IntegerRows
+
+    @classmethod
+    def of(cls, dancer: int, motion: Motion, wanted: FrameRange) -> "DancerMotionResponse":
+        """The wanted frames of a motion, on body15."""
+        motion = to_body15(motion)
+        times = motion.start + np.arange(len(motion.joints)) / motion.fps
+        end = np.inf if wanted.end is None else wanted.end
+        inside = (times >= (wanted.start or 0.0) - 1e-6) & (times <= end)
+        every = max(1, int(motion.fps // wanted.fps)) if wanted.fps else 1
+        chosen = np.flatnonzero(inside)[::every]
+        return cls(
+            dancer=dancer,
+            fps=motion.fps / every,
+            start=float(times[chosen[0]]) if len(chosen) else motion.start,
+            seconds=motion.seconds,
+            frames=round_rows(motion.joints[chosen] / MILLIMETRE),
+        )
+
+
+class MotionResponse(BaseModel):
+    """Skeletons to draw."""
+
+    skeleton: SkeletonResponse = SkeletonResponse.of(BODY15)
+    metres_per_unit: float = MILLIMETRE
+    dancers: list[DancerMotionResponse]
+
+
+class DanceMotionResponse(MotionResponse):
+    """The skeletons of a dance."""
+
+    dance_id: str
+
+
+class QueryMotionResponse(MotionResponse):
+    """The skeletons of a query; `decoded` where they were made from its words."""
+
+    search_id: str
+    decoded: bool
+
+
+class DancerImageResponse(BaseModel):
+    """One dancer's joints in the pictures: x, y of each joint in turn, in thousandths."""
+
+    dancer: int
+    times: list[float]
+    frames: IntegerRows
+
+
+class ImageResponse(BaseModel):
+    """Skeletons to draw over the video."""
+
+    search_id: str
+    skeleton: SkeletonResponse
+    dancers: list[DancerImageResponse]
+
+    @classmethod
+    def of(cls, search_id: str, tracks: Sequence[ImageTrack], skeleton: Skeleton) -> "ImageResponse":
+        """The joints that are seen, in thousandths of the picture."""
+        dancers = [
+            DancerImageResponse(
+                dancer=number,
+                times=round_times(track.times),
+                frames=round_rows(
+                    np.where(track.visibility[:, :, None] >= VISIBLE, 1000 * track.image, np.nan)
+                ),
+            )
+            for number, track in enumerate(tracks, start=1)
+        ]
+        return cls(search_id=search_id, skeleton=SkeletonResponse.of(skeleton), dancers=dancers)
+
+
+class DancerWordsResponse(BaseModel):
+    """One dancer's words: one row per step, one word per channel or null."""
+
+    dancer: int
+    model_id: str
+    vocabulary: int
+    seconds_per_word: float
+    start: float
+    words: IntegerRows
+
+    @classmethod
+    def of(cls, dancer: int, fingerprint: Fingerprint) -> "DancerWordsResponse":
+        """The words of a fingerprint, None where a body part is not seen."""
+        return cls(
+            dancer=dancer,
+            model_id=fingerprint.model_id,
+            vocabulary=fingerprint.vocabulary,
+            seconds_per_word=fingerprint.seconds_per_word,
+            start=fingerprint.start,
+            words=round_rows(np.where(fingerprint.visibility >= SEEN_FROM, fingerprint.words, np.nan)),
+        )
+
+
+class WordsResponse(BaseModel):
+    """Motion words."""
+
+    channels: tuple[str, ...]
+    dancers: list[DancerWordsResponse]
+
+
+class DanceWordsResponse(WordsResponse):
+    """The words of a dance."""
+
+    dance_id: str
+
+
+class QueryWordsResponse(WordsResponse):
+    """The words of a query, as danced or mirrored."""
+
+    search_id: str
+    mirrored: bool

@@ -1,0 +1,103 @@
+/** Verdicts and numbers in plain words; `pipeline/wording.py` has the same for command line and report. */
+
+/** @typedef {{start: number, end: number}} Span */
+
+/** 72.4 becomes 1:12.4. @param {number} seconds @param {number} [digits] */
+export function time(seconds, digits = 1) {
+  const scale = 10 ** digits,
+    whole = Math.round(Math.max(0, seconds) * scale);
+  const minutes = Math.floor(whole / (60 * scale)),
+    rest = (whole - minutes * 60 * scale) / scale;
+  return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
+}
+
+/** @param {Span} span */
+export const range = (span) => `${time(span.start)} – ${time(span.end)}`;
+
+/** @param {number} seconds */
+export const length = (seconds) => {
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return seconds % 60 ? `${time(seconds, 0)} min` : `${seconds / 60} min`;
+};
+
+/** @param {string} name */
+export const plain = (name) => name.replaceAll("_", " ");
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export const counted = (count, one, many = one + "s") =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** The clip's speed beside the dance's. @param {number | null} ratio */
+export function tempo(ratio) {
+  if (ratio === null) return "";
+  const percent = Math.round(Math.abs(ratio - 1) * 100);
+  if (percent < 2) return "same tempo";
+  return `${percent} % ${ratio > 1 ? "faster" : "slower"}`;
+}
+
+/** 3, 40, 700, 2,000 or 4 million: one figure is enough, two below 100. @param {number} value */
+function roughly(value) {
+  if (value < 100) return value.toFixed(0);
+  const unit = 10 ** Math.floor(Math.log10(value)),
+    round_values = Math.round(value / unit) * unit;
+  return round_values >= 1e6 ? `${(round_values / 1e6).toLocaleString("en")} million` : round_values.toLocaleString("en");
+}
+
+/** @typedef {"match" | "possible match" | "no match"} Verdict */
+
+/** @param {Verdict} verdict */
+export const verdictWord = (verdict) => verdict.charAt(0).toUpperCase() + verdict.slice(1);
+
+/** How often a search gives a dance as near by accident. @param {number | null} evalue */
+export function accident(evalue) {
+  if (evalue === null) return "";
+  if (evalue >= 1) return `Every search gives about ${roughly(evalue)} as near by accident.`;
+  if (evalue >= 0.55) return `By accident: ${Math.min(9, Math.round(10 * evalue))} of 10 such searches.`;
+  return `By accident: 1 search in ${roughly(1 / evalue)}.`;
+}
+
+/** How much likelier the evidence is if the clip shows this dance than another. @param {any} match */
+export function ratio({ likelihood_ratio: value, bounded }) {
+  if (value === null) return "";
+  const times = Math.max(value, 1 / value);
+  if (times < 2) return "The evidence is about as likely if the clip shows this dance as if it shows another.";
+  const likely = `${bounded ? "more than" : "about"} ${roughly(times)} times ${value > 1 ? "more" : "less"} likely`;
+  return `The evidence is ${likely} if the clip shows this dance than if it shows another.`;
+}
+
+/** Why synchrony was not measured; empty where it was. @param {any} match */
+export const basis = ({ synchrony_reason: reason }) => (reason ? `Judged by words alone: ${reason}.` : "");
+
+/** Whether the clip shows the very performance of the catalogue. @param {any} match */
+export const performance = (match) => (match.same_performance ? "Probably the very same performance." : "");
+
+/** How far both move at the same moments. @param {any} match */
+export function inStep({ parts: { synchrony, synchrony_seconds: seconds }, synchrony_reason: reason }) {
+  if (reason) return "";
+  const how =
+    synchrony > 0.8 ? "closely" : synchrony > 0.5 ? "mostly" : synchrony > 0.25 ? "loosely" : "hardly";
+  return `Both move ${how} in step, compared over ${length(seconds)}.`;
+}
+
+/** A clip's dances in a heading. @param {string[]} names */
+export const listed = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+/** @type {Record<string, [string, string]>} */
+const METRICS = {
+  histogram: ["Same movements", "how much of what is danced is the same, in whatever order"],
+  order: ["Same order", "whether the movements follow one another as in the dance, at one tempo"],
+  twed: ["Elastic", "how little must be stretched or changed to make one of the other (TWED)"],
+  erp: ["Real penalty", "what turning one into the other costs, gaps included (ERP)"],
+  lcss: ["Common thread", "the longest thread of movements that both have (LCSS)"],
+  edr: ["Edits", "how few movements must be replaced, added or left out (EDR)"],
+  dtw: ["Warped", "how alike they are when time may be stretched freely (DTW)"],
+  ngram: ["Short runs", "how many short runs of movements both have"],
+};
+
+/** A measure's name and meaning. @param {string} name @returns {[string, string]} */
+export const metric = (name) => METRICS[name] || [plain(name), "a further measure"];
+
+/** @param {number} bytes */
+export const size = (bytes) =>
+  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${Math.round(bytes / (1 << 20))} MB`;

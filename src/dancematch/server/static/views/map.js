@@ -1,0 +1,181 @@
+/** The map of dances: like near like. */
+
+import { ask } from "../service/api.js";
+import { motionPath } from "../elements/cards.js";
+import { el, link } from "../elements/dom.js";
+import { colours } from "../drawing/skeleton.js";
+import { counted, plain } from "../elements/say.js";
+import { stage, thumbnail } from "../drawing/stage.js";
+
+const MARGIN = 28,
+  NEAR = 18,
+  MOST_LABELS = 10;
+
+/** @param {HTMLElement} root */
+export async function show(root) {
+  const map = await ask("map");
+  if (!map.dances.length) {
+    root.append(
+      el("h1", {}, "Map"),
+      el(
+        "p",
+        { class: "card" },
+        "There is nothing to map yet. ",
+        link("dances", {}, "Add some dances first"),
+        ".",
+      ),
+    );
+    return {};
+  }
+  const labels = frequent(map.dances),
+    card = el("aside", { class: "map-card card", "aria-live": "polite" }, hint());
+  let chosen = -1,
+    size = { width: 1, height: 1 };
+  const canvas = el("canvas", {
+    class: "map",
+    tabIndex: 0,
+    role: "application",
+    "aria-label": `Map of ${counted(map.dances.length, "dance")}. Arrow keys go from dance to dance, Enter opens one.`,
+  });
+  const place = (dance) => [
+    MARGIN + ((dance.x + 1) / 2) * (size.width - 2 * MARGIN),
+    MARGIN + ((1 - dance.y) / 2) * (size.height - 2 * MARGIN),
+  ];
+  const own = stage(canvas, (brush, now) => {
+    size = now;
+    draw(brush, map.dances, place, labels, chosen);
+  });
+  const choose = (number) => {
+    if (number === chosen) return;
+    chosen = number;
+    own.stale = true;
+    card.replaceChildren(...(number < 0 ? [hint()] : details(map.dances[number])));
+  };
+  const open = () => {
+    if (chosen >= 0) location.hash = `#/dance/${encodeURIComponent(map.dances[chosen].dance_id)}`;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const near = nearest(map.dances, place, event.offsetX, event.offsetY);
+    if (near >= 0) choose(near);
+    canvas.style.cursor = near >= 0 ? "pointer" : "";
+  });
+  canvas.addEventListener("click", (event) => {
+    const near = nearest(map.dances, place, event.offsetX, event.offsetY);
+    if (near >= 0) {
+      choose(near);
+      if (event.pointerType !== "touch") open();
+    }
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (event.key === "Enter") open();
+    if (!way) return;
+    event.preventDefault();
+    event.stopPropagation();
+    choose(chosen < 0 ? 0 : towards(map.dances, place, chosen, way));
+  });
+  root.append(
+    el("h1", {}, "Map of dances"),
+    el("p", { class: "faint" }, `Dances that use the same movements lie near each other. ${shown(map)}`),
+    legend(labels),
+    el("div", { class: "map-frame" }, canvas, card),
+  );
+  return {};
+}
+
+const shown = (map) =>
+  (map.dances.length < map.total
+    ? `${counted(map.dances.length, "dance")} of ${map.total.toLocaleString("en")} are shown. `
+    : "") +
+  `The two directions show ${Math.round(100 * (map.explained[0] + map.explained[1]))} % of all differences.`;
+const hint = () => el("p", { class: "faint" }, "Point at a dance to see it, click to open it.");
+
+/** The commonest labels, each with its colour; the rest are grey. @returns {Map<string, number>} */
+function frequent(dances) {
+  const counts = new Map();
+  dances.forEach(({ label }) => {
+    if (label) counts.set(label, (counts.get(label) || 0) + 1);
+  });
+  return new Map(
+    [...counts]
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, MOST_LABELS)
+      .map(([label], number) => [label, number]),
+  );
+}
+
+const colourOf = (labels, label) =>
+  labels.has(label) ? colours()(`kind-${labels.get(label)}`) : colours()("faint");
+
+function legend(labels) {
+  return el(
+    "ul",
+    { class: "legend" },
+    [...labels].map(([label, number]) =>
+      el("li", {}, el("i", { class: `dot kind-${number}` }), plain(label)),
+    ),
+  );
+}
+
+function draw(brush, dances, place, labels, chosen) {
+  const paint = colours();
+  dances.forEach((dance, number) => {
+    const [x, y] = place(dance);
+    brush.fillStyle = colourOf(labels, dance.label);
+    brush.globalAlpha = number === chosen ? 1 : 0.8;
+    brush.beginPath();
+    brush.arc(x, y, number === chosen ? 8 : dances.length > 500 ? 3.5 : 5.5, 0, 2 * Math.PI);
+    brush.fill();
+  });
+  brush.globalAlpha = 1;
+  if (chosen < 0) return;
+  const [x, y] = place(dances[chosen]);
+  brush.strokeStyle = paint("ink");
+  brush.lineWidth = 2;
+  brush.beginPath();
+  brush.arc(x, y, 11, 0, 2 * Math.PI);
+  brush.stroke();
+}
+
+function details(dance) {
+  return [
+    thumbnail(motionPath(dance)),
+    el("h2", {}, link(`dance/${encodeURIComponent(dance.dance_id)}`, {}, dance.dance_id)),
+    el(
+      "p",
+      { class: "faint small" },
+      [dance.label && plain(dance.label), dance.collection].filter(Boolean).join(" · "),
+    ),
+  ];
+}
+
+function nearest(dances, place, x, y) {
+  let best = -1,
+    least = NEAR;
+  dances.forEach((dance, number) => {
+    const [px, py] = place(dance),
+      far = Math.hypot(px - x, py - y);
+    if (far < least) {
+      least = far;
+      best = number;
+    }
+  });
+  return best;
+}
+
+/** The next dance in a direction: near, and not far off it. */
+function towards(dances, place, from, [dx, dy]) {
+  const [x, y] = place(dances[from]);
+  let best = from,
+    least = Infinity;
+  dances.forEach((dance, number) => {
+    const [px, py] = place(dance),
+      along = (px - x) * dx + (py - y) * dy,
+      off = Math.abs((px - x) * dy - (py - y) * dx);
+    if (number !== from && along > 0 && along + 2 * off < least) {
+      least = along + 2 * off;
+      best = number;
+    }
+  });
+  return best;
+}
