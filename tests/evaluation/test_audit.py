@@ -269,7 +269,7 @@ def test_the_table_names_dances_that_are_taken_for_others(db):
 
 def test_takes_of_one_label_that_are_taken_for_one_another_point_to_the_option(db):
     """Four takes of two labels are false accepts by name; by label nothing is left to say."""
-    hint = "4 of the false accepts are dances of one label; if these are recordings of one dance, --by-label"
+    hint = "4 of the false accepts are dances of one label; if they are recordings of one dance, --by-label"
 
     assert hint in run_main("eval", "audit", db, "--changes", "none", "--max-evalue", 0.001).err
     assert "of one label" not in run_main("eval", "audit", db, "--changes", "none", "--by-label").err

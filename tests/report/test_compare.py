@@ -253,7 +253,7 @@ def test_two_dances_are_no_match_but_are_shown(folder):
 @pytest.mark.parametrize("name", ["out.html", "out.png", "out.svg"])
 def test_a_page_or_picture_is_written_once(folder, tmp_path, name):
     target = tmp_path / name
-    command = ["compare", folder / "mine.npz", folder / "teacher.npz", "-o", target]
+    command = ["compare", folder / "mine.npz", folder / "teacher.npz", "--report", target]
     first, size = run_main(*command), target.stat().st_size
     refused = run_main(*command)
 

@@ -18,9 +18,10 @@ MODEL_HELP = "A shipped model's name or a model's folder."
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 model_option = click.option("--model", help=MODEL_HELP)
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Processes to use (default: all cores)."
-)
+JOBS_SETTINGS: dict[str, Any] = {
+    "type": click.IntRange(1), "default": os.cpu_count(), "help": "Processes to use (default: all cores).",
+}  # fmt: skip
+jobs_option = click.option("--jobs", **JOBS_SETTINGS)
 
 
 def force_option(meaning: str = "Replace a file that is there.") -> Callable[[Command], Command]:

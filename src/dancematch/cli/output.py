@@ -5,7 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
@@ -96,6 +96,18 @@ def share_bar(description: str) -> Iterator[Callable[[float], None]]:
             bar.update(max(0.0, min(1.0, share) - bar.n))
 
         yield show
+
+
+@contextmanager
+def stage_bars() -> Iterator[Callable[[str], Callable[[float], None]]]:
+    """Progress bars one after the other; yields a function that begins the bar of a stage by its name."""
+    with ExitStack() as stages:
+
+        def begin(name: str) -> Callable[[float], None]:
+            stages.close()  # the bar of the stage before
+            return stages.enter_context(share_bar(name))
+
+        yield begin
 
 
 def counted(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:

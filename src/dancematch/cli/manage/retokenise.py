@@ -19,7 +19,7 @@ def retokenise_command(
 ) -> None:
     """Make the words of every dance in CATALOGUE anew, with another model, from its stored skeletons.
 
-    Either all words are replaced or none; until then everybody goes on with the old ones. With --to,
+    Either all words are replaced or none; until then all programs go on with the old ones. With --to,
     CATALOGUE stays as it is, and a run that is repeated adds what has come since.
 
     \b
@@ -28,7 +28,7 @@ def retokenise_command(
       dancematch retokenise dances.db --model my-model --to new.db
     """
     from dancematch.catalogue.sql.connection import shown_address
-    from dancematch.model.tokeniser import load_model
+    from dancematch.model.tokeniser import DEFAULT_MODEL, load_model
     from dancematch.pipeline.retokenise import retokenise, retokenise_into
 
     tokeniser = load_model(model)
@@ -37,14 +37,14 @@ def retokenise_command(
             done = retokenise(catalogue, tokeniser, drop_missing=drop_missing, on_progress=tell)
         else:
             done = retokenise_into(catalogue, target, tokeniser, drop_missing=drop_missing, on_progress=tell)
-    catalogue = shown_address(catalogue)
-    for name in done.dropped:
-        say(f"{name}: dropped, it keeps no skeletons to make words from")
+    catalogue, name = shown_address(catalogue), model or DEFAULT_MODEL
+    for dance_id in done.dropped:
+        say(f"{dance_id}: dropped, it keeps no skeletons to make words from")
     if as_json:
         emit_json(dataclasses.asdict(done) | {"changed": done.changed})
     elif target is not None:
-        say(f"{shown_address(target)}: has the {done.dances} dance(s) in words of {done.new_model}")
+        say(f"{shown_address(target)}: has the {done.dances} dance(s) in words of {name}")
     elif done.changed:
-        say(f"{catalogue}: {done.dances} dance(s) from {done.old_model} to {done.new_model}")
+        say(f"{catalogue}: {done.dances} dance(s) are in words of {name} now")
     else:
-        say(f"{catalogue} holds words of {done.new_model} already; nothing to do")
+        say(f"{catalogue} holds words of {name} already; nothing to do")

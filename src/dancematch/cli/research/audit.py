@@ -1,13 +1,21 @@
 """dancematch eval audit: how far a catalogue can be trusted."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.options import force_option, json_option, max_evalue_option, model_option
+from dancematch.cli.options import (
+    file_path,
+    force_option,
+    json_option,
+    max_evalue_settings,
+    model_option,
+    option,
+    option_group,
+)
 from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 from dancematch.evaluation.audit.run import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
 
@@ -17,36 +25,43 @@ if TYPE_CHECKING:
 _ALIKE = 3  # pairs of dances that are named
 
 
+@dataclass(frozen=True)
+class AuditOptions:
+    """What is searched for, and what may be accepted."""
+
+    changes: str = option(
+        "--changes", metavar="NAME,...", default=",".join(CHANGES), help=f"Some of {', '.join(CHANGES)}."
+    )
+    max_dances: int = option(
+        "--max-dances", type=click.IntRange(1), default=MAX_DANCES, show_default=True,
+        help="Search for so many dances, drawn by the seed.",
+    )  # fmt: skip
+    seconds: float = option(
+        "--seconds", type=click.FloatRange(1), default=SECONDS, show_default=True, help="Of an excerpt."
+    )
+    false_accepts: float = option(
+        "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ACCEPTS,
+        show_default=True, help="Share of unknown dances that may be taken for a known one.",
+    )  # fmt: skip
+    max_evalue: float = option(
+        "--max-evalue", **max_evalue_settings("The limit in use: a match has at most this E-value.")
+    )
+    by_label: bool = option(
+        "--by-label", is_flag=True, help="Dances of one label are recordings of one dance."
+    )
+    seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True)
+
+
 @click.command("audit")
 @click.argument("catalogue")
-@click.option(
-    "--changes", metavar="NAME,...", default=",".join(CHANGES), help=f"Some of {', '.join(CHANGES)}."
-)
-@click.option(
-    "--max-dances", type=click.IntRange(1), default=MAX_DANCES, show_default=True,
-    help="Ask for so many dances, drawn by the seed.",
-)  # fmt: skip
-@click.option(
-    "--seconds", type=click.FloatRange(1), default=SECONDS, show_default=True,
-    help="Of an excerpt.",
-)  # fmt: skip
-@click.option(
-    "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ACCEPTS,
-    show_default=True, help="Share of unknown dances that may be taken for a known one.",
-)  # fmt: skip
-@max_evalue_option("The limit in use: a match has at most this E-value.")
-@click.option("--by-label", is_flag=True, help="Dances of one label are recordings of one dance.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a .png, .svg or .pdf file."
-)
+@option_group("asked", AuditOptions)
+@click.option("--plot", type=file_path(), help="Draw it: a .png, .svg or .pdf file.")
 @force_option("Let --plot replace a file that is there.")
 @model_option
 @json_option
 def audit_command(
-    catalogue: str, changes: str, max_dances: int, seconds: float, false_accepts: float, max_evalue: float,
-    by_label: bool, seed: int, plot: Path | None, force: bool, model: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    catalogue: str, asked: AuditOptions, plot: Path | None, force: bool, model: str | None, as_json: bool
+) -> None:
     """Say how well the dances of CATALOGUE are found when they are changed.
 
     Dances are drawn, changed as cameras, pose estimators and dancers change them, and searched
@@ -67,33 +82,34 @@ def audit_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.report.plots import require_drawable
 
-    if not math.isfinite(seconds):
-        raise click.UsageError(f"--seconds must be a number, got {seconds}")
-    if math.isnan(false_accepts):
+    if not math.isfinite(asked.seconds):
+        raise click.UsageError(f"--seconds must be a number, got {asked.seconds}")
+    if math.isnan(asked.false_accepts):
         raise click.UsageError("--false-accepts must be a number, got nan")
     if plot is not None:
         require_free(plot, force)
         require_drawable(plot)
-    named = tuple(dict.fromkeys(name.strip() for name in changes.split(",") if name.strip()))
-    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("asking") as tell:
+    limit = asked.max_evalue
+    named = tuple(dict.fromkeys(name.strip() for name in asked.changes.split(",") if name.strip()))
+    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("searching") as tell:
         made = audit(
-            known, changes=named, seconds=seconds, max_dances=max_dances, seed=seed, by_label=by_label,
-            on_progress=tell,
+            known, changes=named, seconds=asked.seconds, max_dances=asked.max_dances, seed=asked.seed,
+            by_label=asked.by_label, on_progress=tell,
         )  # fmt: skip
         labels = {dance.dance_id: dance.label for dance in known.dances()}
-    suggestion = made.suggest(false_accepts)
+    suggestion = made.suggest(asked.false_accepts)
     if as_json:
-        _emit(made, suggestion, max_evalue, seed)
+        _emit(made, suggestion, limit, asked.seed)
     else:
-        _print(made, suggestion, max_evalue)
-    twins = 0 if by_label else made.taken_for_own_label(max_evalue, labels)
-    if twins:
+        _print(made, suggestion, limit)
+    same_label = 0 if asked.by_label else made.taken_for_own_label(limit, labels)
+    if same_label:
         say(
-            f"{twins} of the false accepts are dances of one label; if these are recordings of one dance,"
+            f"{same_label} of the false accepts are dances of one label; if they are recordings of one dance,"
             " --by-label counts them as right"
         )
     if plot is not None:
-        draw_audit(plot, made, suggestion, max_evalue, overwrite=force)
+        draw_audit(plot, made, suggestion, limit, overwrite=force)
         say(f"{plot}: the same as a picture")
 
 

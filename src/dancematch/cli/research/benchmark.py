@@ -1,42 +1,67 @@
 """dancematch benchmark: clips into a benchmark that can be published."""
 
 import hashlib
-from collections.abc import Callable
-from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.options import force_option, jobs_option, json_option, model_option
-from dancematch.cli.output import emit_json, say, share_bar
+from dancematch.cli.options import JOBS_SETTINGS, MODEL_HELP, json_option, option, option_group
+from dancematch.cli.output import emit_json, say, stage_bars
 
 if TYPE_CHECKING:
     from dancematch.benchmark.build import BuildResult
 
 
+@dataclass(frozen=True)
+class EditionOptions:
+    """Which clips the benchmark has."""
+
+    labels: Path | None = option(
+        "--labels", type=click.Path(path_type=Path), help="CSV of labels: id, name, perhaps aliases."
+    )
+    name: str = option("--name", default="recorded", show_default=True, help="What the edition is called.")
+    synthetic: bool = option("--synthetic", is_flag=True, help="Render the clips instead of taking VIDEOS.")
+    choreographies: int = option(
+        "--choreographies", type=click.IntRange(1), default=20, show_default=True, help="To render."
+    )
+    performances: int = option(
+        "--performances", type=click.IntRange(1), default=10, show_default=True, help="Of each."
+    )
+    seconds: float = option(
+        "--seconds", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Of each clip."
+    )
+    seed: int = option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is rendered."
+    )
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """Where and how it is built."""
+
+    output: Path = option(
+        "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to build in."
+    )
+    model: str | None = option("--model", help=MODEL_HELP)
+    jobs: int = option("--jobs", **JOBS_SETTINGS)
+    weights: Path | None = option(
+        "--weights", type=click.Path(path_type=Path), help="Folder with the pose networks."
+    )
+    retry: bool = option("--retry", is_flag=True, help="Analyse clips that failed again.")
+    force: bool = option("--force", is_flag=True, help="Replace a finished release.")
+
+
 @click.command("benchmark")
 @click.argument("videos", nargs=-1, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to build in.")
-@click.option("--labels", type=click.Path(path_type=Path), help="CSV of labels: id, name, perhaps aliases.")
-@click.option("--name", default="recorded", show_default=True, help="What the edition is called.")
-@click.option("--synthetic", is_flag=True, help="Render the clips instead of taking VIDEOS.")
-@click.option("--choreographies", type=click.IntRange(1), default=20, show_default=True, help="To render.")
-@click.option("--performances", type=click.IntRange(1), default=10, show_default=True, help="Of each.")
-@click.option("--seconds", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Of each clip.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is rendered.")
-@model_option
-@jobs_option
-@click.option("--weights", type=click.Path(path_type=Path), help="Folder with the pose networks.")
-@click.option("--retry", is_flag=True, help="Look again at clips that failed.")
-@force_option("Replace a finished release.")
+@option_group("wanted", EditionOptions)
+@option_group("how", BuildOptions)
 @json_option
 def benchmark_command(
-    videos: tuple[Path, ...], output: Path, labels: Path | None, name: str, synthetic: bool,
-    choreographies: int, performances: int, seconds: float, seed: int, model: str | None, jobs: int,
-    weights: Path | None, retry: bool, force: bool, as_json: bool,
-) -> None:  # fmt: skip
+    videos: tuple[Path, ...], wanted: EditionOptions, how: BuildOptions, as_json: bool
+) -> None:
     """Make a benchmark of VIDEOS, each with yt-dlp's .info.json beside it.
 
     OUTPUT/release is for publishing: skeletons, words, labels and splits; no video and no names.
@@ -49,7 +74,7 @@ def benchmark_command(
       dancematch benchmark clips -o bench --labels emotes.csv
       dancematch benchmark --synthetic --choreographies 20 --performances 10 --seed 1 -o bench
     """
-    if synthetic == bool(videos) or synthetic == (labels is not None):
+    if wanted.synthetic == bool(videos) or wanted.synthetic == (wanted.labels is not None):
         raise click.UsageError("give VIDEOS and --labels, or --synthetic without them")
     from dancematch.benchmark.build import build
     from dancematch.benchmark.build_folder import BuildFolder
@@ -58,32 +83,30 @@ def benchmark_command(
     from dancematch.benchmark.synthetic_edition import EditionSettings, render_edition
     from dancematch.pose.blazepose import BlazePose
 
-    with ExitStack() as stages:
-
-        def on_stage(name: str) -> Callable[[float], None]:
-            stages.close()  # the bar of the stage before
-            return stages.enter_context(share_bar(name))
-
-        if synthetic:
-            settings = EditionSettings(choreographies, performances, seed, seconds)
+    with stage_bars() as on_stage:
+        if wanted.synthetic:
+            settings = EditionSettings(
+                wanted.choreographies, wanted.performances, wanted.seed, wanted.seconds
+            )
             # No person needs protection, and the same seed must give the same bytes.
-            build_folder = BuildFolder(output, secret=hashlib.sha256(settings.name.encode()).hexdigest())
-            places: tuple[Path, ...] = (output / "videos",)
+            secret = hashlib.sha256(settings.name.encode()).hexdigest()
+            build_folder = BuildFolder(how.output, secret=secret)
+            places: tuple[Path, ...] = (how.output / "videos",)
             rendered = render_edition(
-                settings, places[0], jobs=jobs, force=force, on_progress=on_stage("rendering")
+                settings, places[0], jobs=how.jobs, force=how.force, on_progress=on_stage("rendering")
             )
             edition = Edition(settings.name, tuple(rendered), synthetic=True)
         else:
-            edition = Edition(name, tuple(read_labels(labels or "")))
-            build_folder, places = BuildFolder(output), videos
+            edition = Edition(wanted.name, tuple(read_labels(wanted.labels or "")))
+            build_folder, places = BuildFolder(how.output), videos
         built = build(
-            places, build_folder, edition, jobs=jobs, model=model, force=force, retry=retry,
-            make_estimator=partial(BlazePose, weights_dir=weights), on_stage=on_stage,
+            places, build_folder, edition, jobs=how.jobs, model=how.model, force=how.force, retry=how.retry,
+            make_estimator=partial(BlazePose, weights_dir=how.weights), on_stage=on_stage,
         )  # fmt: skip
-    _tell(built, output, as_json)
+    _show_built(built, how.output, as_json)
 
 
-def _tell(built: "BuildResult", output: Path, as_json: bool) -> None:
+def _show_built(built: "BuildResult", output: Path, as_json: bool) -> None:
     entries = built.release.entries
     facts = {
         "release": str(built.release.folder),

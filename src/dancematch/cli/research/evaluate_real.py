@@ -36,7 +36,7 @@ def evaluate_real(
         recordings = load_recordings(folder, clips, skeletons, jobs=jobs, on_progress=tell)
     empty = [one.recording_id for one in recordings if not one.motions]
     if empty:
-        say(f"nobody is seen in {', '.join(empty)}")
+        say(f"no dancer is seen in {', '.join(empty)}")
     others = load_distractors(distractors) if distractors else []
     suite = RealSuite(clips, recordings, others, seed=seed)
     for method in methods:

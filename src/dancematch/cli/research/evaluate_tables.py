@@ -26,8 +26,8 @@ def emit_tables(results: Sequence[Any]) -> None:
             for r in rankings
         ])  # fmt: skip
     if decisions:
-        headings = ["query", "method", "rank 1", "accepted", "strangers accepted", "at 1 % strangers"]
-        emit_table([*headings, "queries", "strangers"], [
+        headings = ["query", "method", "rank 1", "accepted", "unknown accepted", "at 1 % unknown"]
+        emit_table([*headings, "queries", "unknown"], [
             [
                 r.query, r.method, f"{r.rank1:.1%}", f"{r.true_accepts[str(MAX_EVALUE)]:.1%}",
                 f"{r.false_accepts[str(MAX_EVALUE)]:.1%}", f"{r.true_accepts_at_1_percent:.1%}",

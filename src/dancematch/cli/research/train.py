@@ -53,7 +53,7 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
     help="Words for seven body parts, for these and seven ways in which they go together, or for the "
     "whole body at once.",
 )  # fmt: skip
-@click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words a channel.")
+@click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words per body part.")
 @click.option("--seed", type=click.IntRange(0))
 @click.option(
     "--without-genres", default="", metavar="PO,LH",
@@ -198,7 +198,7 @@ def duration(seconds: float) -> str:
 
 
 def _materials(files: "Files", plan: "TrainingPlan") -> tuple["TrainingSet", "TrainingSet"]:
-    """What to learn from, and what to judge by."""
+    """The motions to learn from, and those held out for checks."""
     from dancematch.training.data.batches import TrainingSet, select_long_tracks
     from dancematch.training.data.tracks import make_tracks, split_tracks
 
@@ -213,13 +213,13 @@ def _materials(files: "Files", plan: "TrainingPlan") -> tuple["TrainingSet", "Tr
         f"{numbered(len(training), 'motion')} to learn from, "
         f"{numbered(len(material.dancer_pairs), 'pair')} of dancers, "
         f"{numbered(len(material.view_pairs), 'view')} of an estimator; "
-        f"{numbered(len(held_out), 'motion')} to judge by"
+        f"{numbered(len(held_out), 'motion')} held out"
     )
     return material, TrainingSet.from_tracks(held_out)
 
 
 def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path) -> "Learner":
-    """Train, with a progress bar and a line a check."""
+    """Train, with a progress bar and one line per check."""
     from dancematch.training.run.loop import train
 
     with tqdm(total=plan.training.steps, desc="training", file=sys.stderr, disable=None) as bar:
@@ -239,7 +239,7 @@ def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan"
 
 
 def _summary(row: "Row") -> str:
-    """A check in a line."""
+    """One check in one line."""
     shown = {
         "loss": "loss_total",
         "contrastive": "loss_contrastive",
@@ -251,7 +251,7 @@ def _summary(row: "Row") -> str:
 
 
 def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> None:
-    """Keep a model with ordinary dances to judge scores by, as many from every folder."""
+    """Save a model with a background cohort, as many motions from every folder."""
     from dancematch.model.tokeniser import save_model
     from dancematch.search.confidence.cohort import FEWEST
     from dancematch.training.background import pick_background
@@ -261,7 +261,7 @@ def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> Non
     )
     if len(background) < FEWEST:
         say(
-            f"only {numbered(len(background), 'motion')} to judge scores by, {FEWEST} are needed: "
+            f"only {numbered(len(background), 'motion')} for the background cohort, {FEWEST} are needed: "
             f"searches with this model will answer 'no match' unless --max-evalue is raised"
         )
     save_model(model, folder, background)

@@ -1,12 +1,13 @@
 """dancematch words: what a model can say."""
 
+from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dancematch.cli.options import force_option, json_option, model_option
+from dancematch.cli.options import json_option, model_option, option, option_group
 from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 
 if TYPE_CHECKING:
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 _PAGE = Path("words.html")
 
 
+@dataclass(frozen=True)
+class PageOptions:
+    """Whether a page is written, and where."""
+
+    render: bool = option(
+        "--render", is_flag=True, help="Write a page that shows every word moving, and print nothing."
+    )
+    output: Path | None = option(
+        "-o", "--output", type=click.Path(path_type=Path), help=f"The page that --render writes [{_PAGE}]."
+    )
+    force: bool = option("--force", is_flag=True, help="Let --render replace a file that is there.")
+
+
 @click.command("words")
 @model_option
 @click.option("--catalogue", help="Count the words in this catalogue, not in the model's own background.")
@@ -24,20 +38,14 @@ _PAGE = Path("words.html")
 @click.option(
     "--limit", type=click.IntRange(1), default=10, show_default=True, help="Words to print of each body part."
 )
-@click.option("--render", is_flag=True, help="Write a page that shows every word moving, and print nothing.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help=f"The page that --render writes [{_PAGE}].",
-)  # fmt: skip
-@force_option("Let --render replace a file that is there.")
+@option_group("wanted", PageOptions)
 @json_option
 def words_command(
     model: str | None,
     catalogue: str | None,
     channels: tuple[str, ...],
     limit: int,
-    render: bool,
-    output: Path | None,
-    force: bool,
+    wanted: PageOptions,
     as_json: bool,
 ) -> None:
     """Show the words of a model: how common each is, which are alike, and what they look like.
@@ -55,26 +63,26 @@ def words_command(
     from dancematch.report.word_gallery import write_gallery
     from dancematch.report.word_gallery_data import list_words
 
-    if output is not None and not render:
+    if wanted.output is not None and not wanted.render:
         raise click.UsageError("-o names the page that --render writes; without --render there is none")
-    page = output or _PAGE
-    if render:
-        require_free(page, force)
+    page = wanted.output or _PAGE
+    if wanted.render:
+        require_free(page, wanted.force)
     tokeniser = load_model(model)
     unknown = set(channels) - set(tokeniser.codebook.channels)
     if unknown:
         known = ", ".join(tokeniser.codebook.channels)
         raise InputError(f"{tokeniser.model_id} has no channel {min(unknown)!r}; it has {known}")
-    said = _said(tokeniser, model, catalogue)
-    if render:
+    found = _read_words(tokeniser, model, catalogue)
+    if wanted.render:
         from dancematch.catalogue.sql.connection import shown_address
 
         source = "the model's background" if catalogue is None else Path(shown_address(catalogue)).name
         with share_bar("drawing") as tell:
-            write_gallery(page, tokeniser, said, source=source, overwrite=force, on_progress=tell)
+            write_gallery(page, tokeniser, found, source=source, overwrite=wanted.force, on_progress=tell)
         say(f"{page}: the {tokeniser.vocabulary} words of each body part; open it in a browser")
         return
-    by_channel = groupby(list_words(tokeniser, said), key=lambda word: word.channel)
+    by_channel = groupby(list_words(tokeniser, found), key=lambda word: word.channel)
     common = [
         word
         for name, words in by_channel
@@ -84,8 +92,8 @@ def words_command(
     _print(common, as_json)
 
 
-def _said(tokeniser: "Tokeniser", model: str | None, catalogue: str | None) -> "list[Fingerprint]":
-    """Words that were really danced."""
+def _read_words(tokeniser: "Tokeniser", model: str | None, catalogue: str | None) -> "list[Fingerprint]":
+    """The words of the catalogue, or of the model's own background."""
     from dancematch.model.tokeniser import load_background
     from dancematch.pipeline.catalogue import open_catalogue
 

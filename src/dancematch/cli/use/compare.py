@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dancematch.cli.options import force_option, json_option, model_option
+from dancematch.cli.exit_codes import ExitCode
+from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
 from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
 from dancematch.errors import InputError
 
@@ -17,35 +18,35 @@ if TYPE_CHECKING:
     from dancematch.pipeline.query import QueryDancer
     from dancematch.report.compare import Comparison
 
-NO_MATCH = 3
 _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonOptions:
+    """What is compared with what, and where it is written."""
+
+    catalogue: str | None = option(
+        "--catalogue",
+        help="Where CLIP or REFERENCE is a dance's name and no file: its catalogue.",
+    )
+    mirrored: bool | None = option(
+        "--mirrored/--not-mirrored", default=None,
+        help="Mirror CLIP, or take it as it is (default: as it fits better).",
+    )  # fmt: skip
+    report: Path | None = option(
+        "--report", type=file_path(),
+        help="Write a page with both dancers moving (.html), or a picture (.png, .svg, .pdf).",
+    )  # fmt: skip
+    force: bool = option("--force", is_flag=True, help="Replace a file that is there.")
+    model: str | None = option("--model", help=MODEL_HELP)
 
 
 @click.command("compare")
 @click.argument("clip")
 @click.argument("reference")
-@click.option("--catalogue", help="Where CLIP or REFERENCE is a dance's name and no file: whose dance.")
-@click.option(
-    "--mirrored/--not-mirrored", default=None,
-    help="Read CLIP mirrored, or as it is (default: as it fits better).",
-)  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
-    help="A page with both dancers moving (.html), or a picture (.png, .svg, .pdf).",
-)  # fmt: skip
-@force_option()
-@model_option
+@option_group("wanted", ComparisonOptions)
 @json_option
-def compare_command(
-    clip: str,
-    reference: str,
-    catalogue: str | None,
-    mirrored: bool | None,
-    output: Path | None,
-    force: bool,
-    model: str | None,
-    as_json: bool,
-) -> None:
+def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_json: bool) -> None:
     """Lay CLIP beside REFERENCE (videos or motion files) and say where the dancers differ.
 
     Differences are angles between the directions of their bones, both dancers turned to face
@@ -55,34 +56,35 @@ def compare_command(
     \b
     Example:
       dancematch compare mine.mp4 teacher.mp4
-      dancematch compare mine.mp4 teacher.mp4 -o lesson.html
+      dancematch compare mine.mp4 teacher.mp4 --report lesson.html
       dancematch compare mine.mp4 thriller --catalogue dances.db --json
     """
     from dancematch.model.tokeniser import load_background, load_model
     from dancematch.report.compare import compare
 
-    if output is not None:
-        _require_writable(output, force)
-    tokeniser = load_model(model)
-    with share_bar("looking") as tell:
-        own = _performances(clip, catalogue, tokeniser, model, lambda share: tell(share / 2))
-        theirs = _performances(reference, catalogue, tokeniser, model, lambda share: tell((1 + share) / 2))
-    background = load_background(tokeniser, model)
-    found = compare(own, theirs, tokeniser, background, name=Path(reference).name, mirrored=mirrored)
+    target = wanted.report
+    if target is not None:
+        _require_writable(target, wanted.force)
+    tokeniser = load_model(wanted.model)
+    with share_bar("analysing") as tell:
+        own = _dancers(clip, wanted, tokeniser, lambda share: tell(share / 2))
+        theirs = _dancers(reference, wanted, tokeniser, lambda share: tell((1 + share) / 2))
+    background = load_background(tokeniser, wanted.model)
+    found = compare(own, theirs, tokeniser, background, name=Path(reference).name, mirrored=wanted.mirrored)
     if as_json:
         emit_json(_described(found, clip, reference))
     else:
         _print(found)
-    if output is not None:
-        _write(output, found, Path(clip).name, Path(reference).name, force)
-        say(f"{output}: written" + ("; open it in a browser" if output.suffix.lower() == ".html" else ""))
+    if target is not None:
+        _write(target, found, Path(clip).name, Path(reference).name, wanted.force)
+        say(f"{target}: written" + ("; open it in a browser" if target.suffix.lower() == ".html" else ""))
     if not found.same:
         say(f"no match: {clip} and {reference} do not seem to be one dance")
-        sys.exit(NO_MATCH)
+        sys.exit(ExitCode.NO_MATCH)
 
 
 def _require_writable(output: Path, force: bool) -> None:
-    """Say before the work what would stop its result from being written."""
+    """Refuse, before the work, a file that could not be written after it."""
     from dancematch.report.plots import SUFFIXES, require_drawable
 
     require_free(output, force)
@@ -94,8 +96,8 @@ def _require_writable(output: Path, force: bool) -> None:
         require_drawable(output)
 
 
-def _performances(
-    what: str, catalogue: str | None, tokeniser: "Tokeniser", model: str | None, tell: "Progress"
+def _dancers(
+    what: str, wanted: ComparisonOptions, tokeniser: "Tokeniser", tell: "Progress"
 ) -> "list[QueryDancer]":
     """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
     from dancematch.pipeline.catalogue import open_catalogue
@@ -103,9 +105,10 @@ def _performances(
 
     if Path(what).exists():
         return list(read_query(what, tokeniser, on_progress=tell).dancers)
+    catalogue = wanted.catalogue
     if catalogue is None:
         raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
-    with open_catalogue(catalogue, model=model, create=False) as known:
+    with open_catalogue(catalogue, model=wanted.model, create=False) as known:
         motions = known.motions(what)
         if not motions and what in {dance.dance_id for dance in known.dances()}:
             raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")

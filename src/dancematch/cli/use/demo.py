@@ -2,15 +2,14 @@
 
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option
-from dancematch.cli.output import emit_json, emit_table, say, share_bar
+from dancematch.cli.output import emit_json, emit_table, say, stage_bars
 
 if TYPE_CHECKING:
     from dancematch.synthetic.demo import DemoAnswer
@@ -37,12 +36,7 @@ def demo_command(output: Path, as_json: bool) -> None:
     from dancematch.synthetic.demo_report import write_report
 
     began = time.perf_counter()
-    with ExitStack() as stages:
-
-        def on_stage(name: str) -> Callable[[float], None]:
-            stages.close()  # the bar of the stage before
-            return stages.enter_context(share_bar(name))
-
+    with stage_bars() as on_stage:
         demo = run_demo(output, on_stage=on_stage)
     report = write_report(demo)
     seconds = time.perf_counter() - began
@@ -71,19 +65,19 @@ def demo_command(output: Path, as_json: bool) -> None:
     say(f"report: {report}")
     say(f"try your own: dancematch search {demo.catalogue} CLIP, after dancematch add {demo.catalogue} CLIPS")
     if right < len(demo.answers):
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 def _row(answer: "DemoAnswer") -> list[str]:
     from dancematch.pipeline.wording import accident_cell
 
-    told = ["ok" if answer.correct else "WRONG", answer.query, answer.story, answer.verdict]
+    start = ["ok" if answer.correct else "WRONG", answer.query, answer.story, answer.verdict]
     match = answer.match
     if match is None:
         nearest = answer.nearest[0]
-        return [*told, "I don't know this one", "", "", "", "", nearest.dance_id]
+        return [*start, "I don't know this one", "", "", "", "", nearest.dance_id]
     return [
-        *told,
+        *start,
         match.dance_id,
         f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
         "yes" if match.mirrored else "no",

@@ -1,6 +1,5 @@
 """dancematch extract: videos into skeletons or motion words, and words back into motion."""
 
-import os
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dancematch.cli.exit_codes import ExitCode
-from dancematch.cli.options import MODEL_HELP, json_option, option, option_group
+from dancematch.cli.options import JOBS_SETTINGS, MODEL_HELP, json_option, option, option_group
 from dancematch.cli.output import complain, emit_json, ignored_line, require_free, say, share_bar
 from dancematch.cli.use.motion_words import read_dance, write_motion, write_words
 from dancematch.pose.estimators import ESTIMATORS, make_estimator
@@ -23,12 +22,7 @@ if TYPE_CHECKING:
 class PoseOptions:
     """How skeletons are found in videos."""
 
-    jobs: int = option(
-        "--jobs",
-        type=click.IntRange(1),
-        default=os.cpu_count(),
-        help="Processes to use (default: all cores).",
-    )
+    jobs: int = option("--jobs", **JOBS_SETTINGS)
     weights: Path | None = option(
         "--weights", type=click.Path(path_type=Path), help="Folder with the pose networks, if you have them."
     )

@@ -20,13 +20,13 @@ Facts = dict[str, Any]
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--fps", type=float, help="Frame rate, for formats that do not carry one.")
 @click.option(
-    "--quick", is_flag=True, help="Do not look for dancers in a video: that takes as long as a search."
+    "--quick", is_flag=True, help="Do not search a video for dancers: that takes as long as a search."
 )
 @json_option
 def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> None:
     """Explain FILE: a video, or motion in any format that is read.
 
-    Lists the dancers and what was followed but is no dancer, with the reason.
+    Lists the dancers and the tracks that are no dancer, with the reason.
 
     \b
     Example:
@@ -92,6 +92,6 @@ def _read_video(
     facts = {"file": str(file), "format": "video", **rounded}
     if quick:
         return facts, None, ()
-    with share_bar("looking") as tell:
+    with share_bar("analysing") as tell:
         found = select_dancers(default_estimator().tracks(file, on_frame=tell))
     return facts, {track.dancer: track.motion() for track in found.dancers}, found.ignored
