@@ -23,7 +23,9 @@ from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.sql.schema import tracks
 from dancematch.catalogue.stats import stats_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.catalogue.transfer.copying import BATCH, Copied, copy_catalogue
+from dancematch.catalogue.transfer.copying import copy_catalogue
+from dancematch.catalogue.transfer.dance_rows import Copied
+from dancematch.catalogue.transfer.database_rows import BATCH
 from dancematch.types import Fingerprint
 
 STEPS, CHANNELS, VOCABULARY = 100, 14, 256
@@ -78,7 +80,7 @@ def following(store: Store, seed: int) -> dict:
     }
 
 
-def copying(source: Store, where: str, way: str, dances: int) -> dict:
+def copying(source: str, where: str, way: str, dances: int) -> dict:
     began = time.process_time()
     told: list[Copied] = []
     elapsed = seconds_of(lambda: told.extend(copy_catalogue(source, where)))
@@ -97,14 +99,16 @@ def copying(source: Store, where: str, way: str, dances: int) -> dict:
     }
 
 
-def plainly(source: Store, where: str) -> float:
+def plainly(address: str, where: str) -> float:
     """Seconds for the same tracks as they are usually inserted, into a table of the same kind beside."""
     beside = tracks.to_metadata(sa.MetaData(), name="peer")
     beside.constraints -= {one for one in beside.constraints if isinstance(one, sa.ForeignKeyConstraint)}
     beside.indexes.clear()
+    source = Store(address, None, create=False)
     with source.transaction() as connection:
         rows = [dict(row) for row in connection.execute(sa.select(tracks)).mappings()]
     store = Store(where, source.model_id)
+    source.close()
     with store.transaction(WRITE) as connection:
         beside.create(connection)
 
@@ -132,15 +136,14 @@ def main() -> None:
         print(json.dumps(adding(store, options.dances, options.batch, options.seed)), flush=True)
         print(json.dumps(following(store, options.seed)), flush=True)
         count = stats_of(store).dancers
-        copied = copying(store, str(Path(folder) / "copy.db"), "SQLite to SQLite", count)
+        file = str(Path(folder) / "dances.db")
+        copied = copying(file, str(Path(folder) / "copy.db"), "SQLite to SQLite", count)
         print(json.dumps(copied), flush=True)
         if options.postgresql:
-            copied = copying(store, options.postgresql, "SQLite to PostgreSQL", count)
+            copied = copying(file, options.postgresql, "SQLite to PostgreSQL", count)
             print(json.dumps(copied), flush=True)
-            server = Store(options.postgresql, "bench", create=False)
-            copied = copying(server, str(Path(folder) / "back.db"), "PostgreSQL to SQLite", count)
+            copied = copying(options.postgresql, str(Path(folder) / "back.db"), "PostgreSQL to SQLite", count)
             print(json.dumps(copied), flush=True)
-            server.close()
         store.close()
 
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dance_samples import MODEL, SECONDS_PER_WORD, random_words, toy_codebook
-from dancematch.catalogue.records import Changes, Dance, Exclusion, NewWords, StoredTrack
+from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
 from dancematch.catalogue.sql import change_log, database
 from dancematch.catalogue.store import Store
 from dancematch.errors import DanceExistsError, InputError, ModelMismatchError, UnknownDanceError
@@ -201,7 +201,8 @@ def test_new_words_for_all_are_a_new_beginning(store):
     store.add(*new("a"))
     before = store.everything()
     other = Fingerprint(np.zeros((4, 2), int), 4, 0.5, "other")
-    store.replace_words("other", [NewWords("a", 1, other, 2.0, 0.8)], generation=before.generation)
+    replaced = StoredTrack(other, None, 2.0, 0.8, dancer=1)
+    store.replace_words("other", [("a", replaced)], generation=before.generation)
     (track,) = store.everything().added
 
     assert store.changes(before.generation) is None

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dance_samples import dance, save_small_model, shipped, small_model, standing, write_dance
-from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
+from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.cli import dancematch
 from dancematch.errors import CatalogueError, ModelMismatchError
 from dancematch.pipeline.catalogue import open_catalogue
@@ -188,7 +188,7 @@ def test_whoever_had_it_open_does_not_take_new_words_for_old_ones(path):
 
 def test_words_of_a_third_model_are_not_put_in(path):
     store = Store(path, None)
-    foreign = NewWords("dance0", 1, shipped().fingerprint(dance(0)))
+    foreign = ("dance0", StoredTrack(shipped().fingerprint(dance(0)), dancer=1))
     with pytest.raises(ModelMismatchError, match="only words of the model third"):
         store.replace_words("third", [foreign], generation=store.generation)
     store.close()

@@ -45,18 +45,7 @@ class StoredTrack:
     motion: Motion | None = None
     period_seconds: float | None = None  # None if the dance does not repeat itself
     period_strength: float = 0.0
-    dancer: int | None = None  # the number; that of the place in the list if it is not given
-
-
-@dataclass(frozen=True)
-class NewWords:
-    """The words that one dancer of a dance is to have from now on."""
-
-    dance_id: str
-    dancer: int
-    fingerprint: Fingerprint
-    period_seconds: float | None = None
-    period_strength: float = 0.0
+    dancer: int = 0  # from 1 on; 0 = by the place in the list
 
 
 class ShardOf(NamedTuple):

@@ -16,11 +16,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from dancematch.catalogue.listing import chosen, described
-from dancematch.catalogue.records import Changes, Dance, Exclusion, NewWords, StoredTrack
+from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
 from dancematch.catalogue.sql import bulk_insert, change_log
 from dancematch.catalogue.sql.database import WRITE, Database
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of, track_row, words_row
-from dancematch.catalogue.sql.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, dances, exclusions, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -31,7 +31,7 @@ from dancematch.errors import (
 from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Motion, Span
 
-__all__ = ["Changes", "Dance", "Exclusion", "NewWords", "Store", "StoredTrack"]
+__all__ = ["Changes", "Dance", "Exclusion", "Store", "StoredTrack"]
 
 T = TypeVar("T")
 
@@ -222,13 +222,15 @@ class Store(Database):
         names = ("key", "dance_id", "dancer", "label", "collection", "period_seconds", "period_strength")
         return KnownTrack(fingerprint=words, dance_key=row["dance"], **{name: row[name] for name in names})
 
-    def replace_words(self, model_id: str, made: Sequence[NewWords], *, generation: int) -> None:
+    def replace_words(
+        self, model_id: str, made: Sequence[tuple[str, StoredTrack]], *, generation: int
+    ) -> None:
         """Make this a catalogue of another model's words, all of them at once or none.
 
-        `made` was made from what was here at `generation`; a dancer of whom it does not speak is
-        forgotten, and so is a dance that has no dancer left.
+        `made` names the dance and has new words and periods of a dancer; it was made from what was here at
+        `generation`. A dancer without new words is removed, and so is a dance without dancers.
         """
-        if any(words.fingerprint.model_id != model_id for words in made):
+        if any(track.fingerprint.model_id != model_id for _, track in made):
             raise ModelMismatchError(f"only words of the model {model_id} were expected")
         with self.transaction(WRITE) as connection:
             now = self.next_generation(connection)
@@ -237,9 +239,10 @@ class Store(Database):
                     f"{self.where} was changed while its words were made anew; nothing is replaced, try again"
                 )
             keys = self._track_keys(connection)
-            for words in made:
-                key = keys.pop((words.dance_id, words.dancer))
-                row = words_row(words.fingerprint) | _period_row(words)
+            for dance_id, track in made:
+                key = keys.pop((dance_id, track.dancer))
+                periods = {"period_seconds": track.period_seconds, "period_strength": track.period_strength}
+                row = words_row(track.fingerprint) | periods
                 connection.execute(sa.update(tracks).where(tracks.c.key == key).values(row))
             for key in keys.values():
                 connection.execute(sa.delete(tracks).where(tracks.c.key == key))
@@ -331,7 +334,7 @@ def _in_parts(items: Iterable[T]) -> Iterator[list[T]]:
 def _dance_row(dance: Dance) -> tuple[Any, ...]:
     if not dance.added:
         dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
-    return tuple(getattr(dance, name) for name in bulk_insert.OF_DANCE)
+    return tuple(getattr(dance, name) for name in DANCE_COLUMNS)
 
 
 def _joined(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
@@ -345,7 +348,3 @@ def _joined(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
 def _insert_exclusion(connection: sa.Connection, key: int, stretch: Exclusion) -> None:
     row = {"dance": key, "start": stretch.start, "end": stretch.end, "reason": stretch.reason}
     connection.execute(sa.insert(exclusions).values(row))
-
-
-def _period_row(words: NewWords) -> dict[str, float | None]:
-    return {"period_seconds": words.period_seconds, "period_strength": words.period_strength}

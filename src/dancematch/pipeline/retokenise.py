@@ -6,10 +6,10 @@ the old one keeps answering; those that are there already are skipped.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dancematch.catalogue.store import Dance, NewWords, Store, StoredTrack
+from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
@@ -54,12 +54,12 @@ def retokenise(
             return Retokenised(old_model, old_model, len(store.dances()))
         generation = store.generation
         names = [dance.dance_id for dance in store.dances()]
-        made: list[NewWords] = []
+        made: list[tuple[str, StoredTrack]] = []
         missing: list[str] = []
         for done, name in enumerate(names, start=1):
-            words = list(_new_words(store, name, tokeniser))
-            made += words
-            missing += [] if words else [name]
+            tracks = list(_retokenise_dance(store, name, tokeniser))
+            made += [(name, replace(track, motion=None)) for track in tracks]  # skeletons stay as they are
+            missing += [] if tracks else [name]
             if on_progress is not None:
                 on_progress(done / len(names))
         if missing and not drop_missing:
@@ -103,23 +103,19 @@ def retokenise_into(
 
 def _copy_dance(old: Store, new: Store, dance: Dance, tokeniser: Tokeniser) -> bool:
     """Store a dance of the old catalogue in the new one; False if its skeletons are missing."""
-    motions = old.dancers(dance.dance_id)
-    made = [
-        StoredTrack(one.fingerprint, motions[one.dancer], one.period_seconds, one.period_strength, one.dancer)
-        for one in _new_words(old, dance.dance_id, tokeniser)
-    ]
+    made = list(_retokenise_dance(old, dance.dance_id, tokeniser))
     if made:
         new.add_many([(dance, made)], old.exclusions(dance.dance_id))
     return bool(made)
 
 
-def _new_words(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[NewWords]:
-    """The words of a dance's dancers; none if the skeletons of any of them are missing."""
+def _retokenise_dance(store: Store, dance_id: str, tokeniser: Tokeniser) -> Iterator[StoredTrack]:
+    """Yield a dance's dancers in the words of `tokeniser`; none if the skeletons of any are missing."""
     dancers = store.dancers(dance_id)
     stored = {dancer: motion for dancer, motion in dancers.items() if motion is not None}
     if len(stored) == len(dancers):
         for dancer, words in tokenise_motions(tokeniser, stored).items():
-            yield NewWords(dance_id, dancer, words, *period_in(words, tokeniser))
+            yield StoredTrack(words, stored[dancer], *period_in(words, tokeniser), dancer=dancer)
 
 
 def _missing_skeletons(

@@ -1,7 +1,7 @@
-"""Many rows at once, past what makes SQLAlchemy convenient and slow: COPY, or SQLite's own `executemany`.
+"""Many rows at once without SQLAlchemy's conversions: PostgreSQL's COPY, or SQLite's own `executemany`.
 
-Rows are plain tuples in the order of the columns named. Only within a transaction that has taken its turn to
-write: keys are given out here.
+Rows are plain tuples in the order of the columns named. Only within a transaction that has called
+`Database.next_generation`: keys are given out here.
 """
 
 import json
@@ -12,25 +12,22 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSON
 
 from dancematch.catalogue.sql import postgresql
-from dancematch.catalogue.sql.schema import dances, tracks
-
-OF_DANCE = tuple(column.name for column in dances.c if column.name != "key")
-OF_TRACK = tuple(column.name for column in tracks.c if column.name not in ("key", "dance", "generation"))
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, dances, tracks
 
 Values = Sequence[Any]
 
 
 def insert_dances(connection: sa.Connection, rows: Sequence[Values]) -> list[int]:
-    """Insert dances, each the values of `OF_DANCE`; their keys in the same order."""
+    """Insert dances, each the values of `DANCE_COLUMNS`; return their keys in the same order."""
     keys = _new_keys(connection, len(rows))
     keyed = [(key, *row) for key, row in zip(keys, rows, strict=True)]
-    _insert(connection, dances, ("key", *OF_DANCE), keyed)
+    _insert(connection, dances, ("key", *DANCE_COLUMNS), keyed)
     return keys
 
 
 def insert_tracks(connection: sa.Connection, generation: int, rows: Iterable[tuple[int, Values]]) -> None:
-    """Insert tracks at a generation: the dance's key, and the values of `OF_TRACK`."""
-    names = ("dance", "generation", *OF_TRACK)
+    """Insert tracks of a generation: the dance's key, and the values of `TRACK_COLUMNS`."""
+    names = ("dance", "generation", *TRACK_COLUMNS)
     _insert(connection, tracks, names, ((dance, generation, *values) for dance, values in rows))
 
 
@@ -50,13 +47,16 @@ def _insert(connection: sa.Connection, table: sa.Table, names: Sequence[str], ro
     connection.exec_driver_sql(statement, [tuple(row) for row in rows])
 
 
-def among(
+def is_among(
     connection: sa.Connection, column: "sa.Column[str]", values: Sequence[str]
 ) -> sa.ColumnElement[bool]:
-    """That a column has one of these values, however many: told as one, where `in_` would name each."""
-    told = sa.literal(json.dumps(list(values)), sa.Text)
+    """Build the condition that a column has one of these values.
+
+    They are bound as one parameter: of `in_`, databases take only so many.
+    """
+    bound = sa.literal(json.dumps(list(values)), sa.Text)
     if connection.dialect.name == "postgresql":
-        each = sa.func.json_array_elements_text(sa.cast(told, JSON)).table_valued("value")
+        each = sa.func.json_array_elements_text(sa.cast(bound, JSON)).table_valued("value")
     else:
-        each = sa.func.json_each(told).table_valued("value")
+        each = sa.func.json_each(bound).table_valued("value")
     return column.in_(sa.select(each.c.value))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dancematch.catalogue.records import StoredTrack
-from dancematch.catalogue.sql.bulk_insert import OF_TRACK
 from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
+from dancematch.catalogue.sql.schema import TRACK_COLUMNS
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
 
@@ -31,7 +31,7 @@ def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
 
 
 def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
-    """The values of the columns that hold one dancer, as `bulk_insert.OF_TRACK` names them."""
+    """The values of the columns that hold one dancer, as `TRACK_COLUMNS` names them."""
     row = {
         "dancer": track.dancer or place,
         **words_row(track.fingerprint),
@@ -42,7 +42,7 @@ def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
         "period_strength": track.period_strength,
     }
     row["skeletons_checksum"] = skeletons_checksum(row)
-    return tuple(row[name] for name in OF_TRACK)
+    return tuple(row[name] for name in TRACK_COLUMNS)
 
 
 def _halves(joints: FloatArray) -> bytes:

@@ -116,3 +116,6 @@ states = Table(
     Column("generation", Integer, primary_key=True, autoincrement=False),
     Column("token", String, nullable=False),
 )
+
+DANCE_COLUMNS = tuple(column.name for column in dances.c if column.name != "key")
+TRACK_COLUMNS = tuple(column.name for column in tracks.c if column.name not in ("key", "dance", "generation"))

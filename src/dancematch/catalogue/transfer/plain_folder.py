@@ -1,15 +1,14 @@
-"""A catalogue as a folder of plain files, and back: for backups, other programs, other databases.
+"""A catalogue's plain form: a folder of files for backups, other programs and other databases.
 
     FOLDER/catalogue.json   format, version, model_id
-    FOLDER/dances.jsonl     a dance a line, by name; written last: without it nothing is finished
+    FOLDER/dances.jsonl     one line per dance, by name; written last: without it nothing is finished
     FOLDER/NAME-DIGEST.npz  the arrays of one dance: words_N (uint16) and visibility_N (uint8), both
-                            [steps, channels], of dancer N, and joints_N (float16 [frames, 15, 3]) and
-                            joint_visibility_N (uint8 [frames, 15]) if the skeletons are kept
+                            [steps, channels], of dancer N, bones_N (int8 [steps, 20]) if they were seen, and
+                            joints_N (float16 [frames, 15, 3]) and joint_visibility_N (uint8 [frames, 15]) if
+                            the skeletons are kept
 
-A line has checksums of words and skeletons, which importing compares.
-
-The digest is of the dance's line, and every file is written entirely or not at all: a file
-that is there is the right one. So an interrupted export goes on where it stopped.
+A line has checksums of words and skeletons, which reading compares. The digest is of the dance's line, and
+every file is written entirely or not at all: an interrupted copy goes on where it stopped.
 """
 
 import hashlib
@@ -18,19 +17,18 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
-from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
-from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
+from dancematch.catalogue.records import Exclusion
+from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
-from dancematch.catalogue.sql.schema import dances, tracks
-from dancematch.catalogue.store import Store
-from dancematch.errors import CatalogueError, DanceExistsError, DanceMatchError, FormatError, InputError
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
+from dancematch.catalogue.transfer.dance_rows import DIFFERS, Batch, Copied, CopySource, DanceRows
+from dancematch.errors import DanceMatchError, FormatError, InputError
 from dancematch.formats.archive import Archive
 from dancematch.formats.files import read_bytes, read_json, write_bytes
 from dancematch.skeletons import BODY15
@@ -40,111 +38,189 @@ FORMAT = "dancematch-catalogue"
 VERSION = 1
 HEADER = "catalogue.json"
 LINES = "dances.jsonl"
+BATCH = 200  # dancers, about: between two reports
 
-_OF_DANCE = ("dance_id", "label", "collection", "source", "content_hash", "seconds", "added")
-_OF_DANCER = ("dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength")
+_TRACK_FACTS = (
+    "dancer",
+    "start",
+    "seconds_per_word",
+    "vocabulary",
+    "fps",
+    "period_seconds",
+    "period_strength",
+)
 _CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
 _ARRAYS = {"words": "<u2", "visibility": "u1", "bones": "i1", "joints": "<f2", "joint_visibility": "u1"}
-_BATCH = 200  # dances that are imported in one transaction
 
 Line = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Exported:
-    """What became of a dance that was to be exported."""
-
-    dance_id: str
-    file: str
-    skipped: bool  # it was there already
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What became of a dance that was to be imported."""
-
-    dance_id: str
-    known_as: str | None = None  # its very content is known already, by this name
-    error: DanceMatchError | None = None
-
-
-def export_catalogue(store: Store, folder: Path, *, force: bool = False) -> Iterator[Exported]:
-    """Write every dance of a catalogue into a folder, telling of each; what is written already is kept.
-
-    A folder that holds another catalogue, or this one as it was before it changed, is replaced
-    only with `force`. Dances that others add meanwhile are left to the next time.
-    """
-    lines = {line["dance_id"]: line for line in _lines(store)}
-    header = {"format": FORMAT, "version": VERSION, "model_id": store.model_id}
-    before = _finished(folder)
-    stands = before == (header, list(lines.values()))
-    if before is not None and not stands and not force:
+@contextmanager
+def open_folder(folder: Path) -> Iterator[CopySource]:
+    """Open a finished folder to be copied."""
+    found = _read_finished(folder)
+    if found is None:
         raise InputError(
-            f"{folder} holds an export of another catalogue, or of this one before it changed; "
-            f"choose another folder, or say --force to replace it"
+            f"{folder} holds no finished copy of a catalogue; 'dancematch copy CATALOGUE {folder}/' makes one"
         )
-    _make(folder)
-    _clear(folder)
-    for dance_id, line in list(lines.items()):
-        path = folder / line["file"]
-        there = path.exists()
-        if not there and not _write_arrays(store, dance_id, line, path):
-            del lines[dance_id]  # somebody removed it while we were busy
-            continue
-        yield Exported(dance_id, line["file"], there)
-    if not stands:
-        _finish(folder, header, list(lines.values()), before)
+    header, lines = found
+    model_id = str(header["model_id"])
+
+    def batches(size: int) -> Iterator[Batch]:
+        for first in range(0, len(lines), size):
+            yield _read_batch(folder, lines[first : first + size], model_id)
+
+    yield CopySource(str(folder), model_id, len(lines), batches)
 
 
-def _lines(store: Store) -> list[Line]:
-    """What is to be said of every dance, in order of name."""
-    said_of_dancer = (*_OF_DANCER, *_CHECKSUMS)
-    wanted = [tracks.c[name] for name in said_of_dancer] + [tracks.c.joints.is_not(None).label("skeletons")]
-    query = sa.select(*(dances.c[name] for name in _OF_DANCE), *wanted).join(dances).order_by(tracks.c.dancer)
-    excluded: dict[str, list[Line]] = {}
-    for stretch in store.exclusions():
-        said = {"start": stretch.start, "end": stretch.end, "reason": stretch.reason}
-        excluded.setdefault(stretch.dance_id, []).append(said)
-    found: dict[str, Line] = {}
-    with store.transaction() as connection:
-        rows = connection.execute(query).mappings().all()
-        store.require_ours(connection)
-    for row in sorted(rows, key=lambda row: row["dance_id"]):  # stable: dancers stay in their order
-        name = row["dance_id"]
-        new = {"model_id": store.model_id, **{key: row[key] for key in _OF_DANCE}, "dancers": []}
-        dancer = {key: row[key] for key in said_of_dancer} | {"skeletons": bool(row["skeletons"])}
-        found.setdefault(name, new)["dancers"].append(dancer)
-    return [
-        line | {"file": _file_name(line), "exclusions": excluded.get(name, [])}
-        for name, line in found.items()
-    ]
-
-
-def _file_name(line: Line) -> str:
-    # Without the exclusions, which change no array.
-    digest = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", line["dance_id"])[:60]
-    return f"{readable}-{digest}.npz"
-
-
-def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
-    """Write the words and skeletons of a dance; False if it is not there any more."""
-    query = sa.select(tracks).join(dances).where(dances.c.content_hash == line["content_hash"])
-    with store.transaction() as connection:
-        rows = connection.execute(query).mappings().all()
-        store.require_ours(connection)
-    if len(rows) != len(line["dancers"]):
-        return False
-    arrays: dict[str, Any] = {}
-    for row in rows:
+def _read_batch(folder: Path, lines: Sequence[Line], model_id: str) -> Batch:
+    batch = Batch([])
+    for line in lines:
         try:
-            fingerprint_of(row, store.model_id)
-            motion_of(row)
-            _require_unchanged(row, row)
-        except (ValueError, TypeError, InputError):
-            raise CatalogueError(
-                f"{store.where}: {dance_id!r} is damaged; 'dancematch doctor' says more"
-            ) from None
+            batch.dances.append(_read_dance(folder, line, model_id))
+        except DanceMatchError as error:
+            batch.unreadable[line["dance_id"]] = str(error)
+    return batch
+
+
+def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
+    """Read a dance by its line, if the arrays are what it says."""
+    try:
+        texts = [line[name] for name in ("dance_id", "source", "content_hash", "added")]
+        texts += [line[name] for name in ("label", "collection") if line[name] is not None]
+        if line["model_id"] != model_id or not all(isinstance(text, str) for text in texts):
+            raise ValueError
+        values = tuple((line | {"seconds": float(line["seconds"])})[name] for name in DANCE_COLUMNS)
+        excluded = [{name: one[name] for name in ("start", "end", "reason")} for one in line["exclusions"]]
+        for one in excluded:
+            Exclusion(line["dance_id"], **one)
+        dancers = [dict(dancer) for dancer in line["dancers"]]
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(f"its line in {folder / LINES} is damaged") from None
+    path = folder / line["file"]
+    archive = Archive(path)
+    try:
+        return DanceRows(values, [_read_track(archive, dancer, model_id) for dancer in dancers], excluded)
+    except FormatError:
+        raise
+    except (KeyError, TypeError, ValueError, InputError):
+        raise FormatError(f"{path} does not hold what {LINES} says of it: it may be damaged") from None
+
+
+def _read_track(archive: Archive, facts: Mapping[str, Any], model_id: str) -> tuple[Any, ...]:
+    """Read the values of `TRACK_COLUMNS` of one dancer."""
+    number, skeletons = int(facts["dancer"]), facts["skeletons"]
+    names = ["words", "visibility", *(("joints", "joint_visibility") if skeletons else ())]
+    names += ["bones"] * (f"bones_{number}" in archive.names)
+    arrays = {name: archive.array(f"{name}_{number}") for name in names}
+    if any(arrays[name].dtype != np.dtype(_ARRAYS[name]) for name in names) or arrays["words"].ndim != 2:
+        raise ValueError
+    row: dict[str, Any] = dict.fromkeys(TRACK_COLUMNS)
+    row |= {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
+    row |= {"dancer": number, "channels": arrays["words"].shape[1], "vocabulary": int(facts["vocabulary"])}
+    row |= {name: float(facts[name]) for name in ("start", "seconds_per_word", "period_strength")}
+    row["period_seconds"] = None if facts["period_seconds"] is None else float(facts["period_seconds"])
+    row["fps"] = float(facts["fps"]) if skeletons else None
+    fingerprint_of(row, model_id)
+    motion_of(row)
+    for name, compute in _CHECKSUMS.items():
+        row[name] = compute(row)
+        if row[name] != facts[name]:
+            raise ValueError
+    return tuple(row[name] for name in TRACK_COLUMNS)
+
+
+class FolderTarget:
+    """A folder to copy into; files that are there and right are kept."""
+
+    def __init__(self, folder: Path, model_id: str, *, force: bool = False) -> None:
+        self.where, self.batch_size = str(folder), BATCH
+        self._folder, self._force = folder, force
+        self._header = {"format": FORMAT, "version": VERSION, "model_id": model_id}
+        self._before = _read_finished(folder)
+        self._known = {_text(line) for line in self._before[1]} if self._before else set()
+        self._lines: list[Line] = []
+        _prepare(folder)
+        if self._before is None:
+            write_bytes(folder / HEADER, json.dumps(self._header).encode(), overwrite=True)
+        elif self._before[0] != self._header:
+            self._require_force()
+
+    def put(self, batch: Sequence[DanceRows]) -> Copied:
+        """Write the dances whose files are not there yet; read all of them back and compare."""
+        done = Copied()
+        for dance in batch:
+            line = _describe(dance, self._header["model_id"])
+            if self._before is not None and _text(line) not in self._known:
+                self._require_force()
+            self._lines.append(line)
+            done += self._write(dance, line)
+        return done
+
+    def _write(self, dance: DanceRows, line: Line) -> Copied:
+        path = self._folder / line["file"]
+        exists = path.exists()
+        if exists and self._is_right(line):
+            return Copied(skipped=1, verified=1)
+        if not exists or self._force:
+            write_bytes(path, _pack_arrays(dance), overwrite=True)
+            if self._is_right(line):
+                return Copied(copied=1, fingerprints=len(dance.dancers), verified=1)
+        return Copied(failed={dance.name: f"{DIFFERS} {path}; delete that file, or say --force"})
+
+    def _is_right(self, line: Line) -> bool:
+        try:
+            _read_dance(self._folder, line, self._header["model_id"])
+        except DanceMatchError:
+            return False
+        return True
+
+    def _require_force(self) -> None:
+        if not self._force:
+            raise InputError(
+                f"{self.where} holds another catalogue, or this one before it changed; "
+                f"choose another folder, or say --force to replace it"
+            )
+
+    def finish(self) -> None:
+        """Write the lines: the copy is whole. Files of an earlier one that are in it no more are deleted."""
+        lines = sorted(self._lines, key=lambda line: line["dance_id"])
+        before = self._before[1] if self._before else []
+        if self._before == (self._header, lines):
+            return
+        if self._before is not None:
+            self._require_force()
+        write_bytes(self._folder / HEADER, json.dumps(self._header).encode(), overwrite=True)
+        write_bytes(self._folder / LINES, "".join(map(_text, lines)).encode(), overwrite=True)
+        for name in {line["file"] for line in before} - {line["file"] for line in lines}:
+            (self._folder / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _text(line: Line) -> str:
+    return json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def _describe(dance: DanceRows, model_id: str) -> Line:
+    """Return the line of a dance."""
+    line: Line = {"model_id": model_id, **dict(zip(DANCE_COLUMNS, dance.values, strict=True)), "dancers": []}
+    for values in dance.dancers:
+        row = dict(zip(TRACK_COLUMNS, values, strict=True))
+        facts = {name: row[name] for name in (*_TRACK_FACTS, *_CHECKSUMS)}
+        line["dancers"].append(facts | {"skeletons": row["joints"] is not None})
+    # The name is made without the exclusions, which change no array.
+    digest = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", dance.name)[:60]
+    return line | {"file": f"{readable}-{digest}.npz", "exclusions": dance.excluded}
+
+
+def _pack_arrays(dance: DanceRows) -> bytes:
+    """Return the .npz file of a dance."""
+    arrays: dict[str, Any] = {}
+    for values in dance.dancers:
+        row = dict(zip(TRACK_COLUMNS, values, strict=True))
         shapes = {
             "bones": (-1, BONE_NUMBERS),
             "joints": (-1, len(BODY15.joints), 3),
@@ -152,29 +228,23 @@ def _write_arrays(store: Store, dance_id: str, line: Line, path: Path) -> bool:
         }
         for name, dtype in _ARRAYS.items():
             if row[name] is not None:
-                flat = np.frombuffer(row[name], dtype)
-                arrays[f"{name}_{row['dancer']}"] = flat.reshape(shapes.get(name, (-1, row["channels"])))
+                shape = shapes.get(name, (-1, row["channels"]))
+                arrays[f"{name}_{row['dancer']}"] = np.frombuffer(row[name], dtype).reshape(shape)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    write_bytes(path, buffer.getvalue())
-    return True
+    return buffer.getvalue()
 
 
-def _require_unchanged(row: Row, told: Mapping[str, Any] | sa.RowMapping) -> None:
-    """Raise a ValueError if words or skeletons are not those whose checksums are told."""
-    if any(made(row) != told[name] for name, made in _CHECKSUMS.items()):
-        raise ValueError
-
-
-def _make(folder: Path) -> None:
+def _prepare(folder: Path) -> None:
+    """Make the folder, or clear away what killed copies left half-written in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}") from None
-
-
-def _clear(folder: Path) -> None:
-    """Delete what exports that were killed left half-written."""
+    if not (folder / HEADER).exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise InputError(
+            f"{folder} holds other files; name a new folder, or a file in it such as {folder / 'dances.db'}"
+        )
     for path in folder.glob(".*.part"):
         left = re.fullmatch(r"\..+\.(?:npz|json|jsonl)\.(\d+)\.part", path.name)
         if left and not _is_another_process(int(left[1])):
@@ -189,31 +259,18 @@ def _is_another_process(number: int) -> bool:
         os.kill(number, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's
         return True
     return True
 
 
-def _finish(
-    folder: Path, header: Line, lines: Sequence[Line], before: tuple[Line, list[Line]] | None
-) -> None:
-    """Say that the export is whole; files of an earlier one that are in it no more are deleted."""
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    write_bytes(folder / HEADER, json.dumps(header).encode(), overwrite=True)
-    write_bytes(folder / LINES, text.encode(), overwrite=True)
-    kept = {line["file"] for line in lines}
-    for line in before[1] if before else ():
-        if line["file"] not in kept:
-            (folder / line["file"]).unlink(missing_ok=True)
-
-
-def _finished(folder: Path) -> tuple[Line, list[Line]] | None:
-    """The header and lines of a finished export in the folder; None if there is none."""
+def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
+    """Return the header and lines of a finished folder; None if it is not finished."""
     if not ((folder / LINES).exists() or (folder / HEADER).exists()):
         return None
     header = read_json(folder / HEADER)
     if not isinstance(header, dict) or header.get("format") != FORMAT or not header.get("model_id"):
-        raise FormatError(f"{folder / HEADER} is not the header of an exported catalogue")
+        raise FormatError(f"{folder / HEADER} is not the header of a catalogue in plain files")
     if header.get("version") != VERSION:
         raise FormatError(
             f"{folder} has format number {header.get('version')}, this version reads {VERSION}: "
@@ -226,87 +283,12 @@ def _read_lines(path: Path) -> Iterator[Line]:
     text = read_bytes(path) if path.stat().st_size else b""  # a catalogue may be empty
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            said = json.loads(line)
+            read = json.loads(line)
             # A name with a folder in it would lead to files that are not ours.
-            if Path(said["file"]).name != said["file"] or not isinstance(said["dance_id"], str):
+            if Path(read["file"]).name != read["file"] or not isinstance(read["dance_id"], str):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise FormatError(
                 f"line {number} of {path} does not describe a dance: it may be damaged"
             ) from None
-        yield said
-
-
-def import_catalogue(where: str | Path, folder: Path) -> Iterator[Imported]:
-    """Add the dances of an exported folder to a catalogue, made if it is not there, telling of each.
-
-    What is known already is skipped; a dance that cannot be added spoils nothing else.
-    """
-    exported = _finished(folder)
-    if exported is None:
-        raise InputError(f"{folder} holds no finished export; 'dancematch copy' makes one")
-    header, lines = exported
-    store = Store(where, str(header["model_id"]), lazily=bool(lines))
-    try:
-        for first in range(0, len(lines), _BATCH):
-            yield from _import_batch(store, folder, lines[first : first + _BATCH])
-    finally:
-        store.close()
-
-
-def _import_batch(store: Store, folder: Path, lines: Sequence[Line]) -> Iterator[Imported]:
-    batch: list[tuple[Dance, list[StoredTrack]]] = []
-    excluded: list[Exclusion] = []
-    for line in lines:
-        name = line["dance_id"]
-        try:
-            dance = _dance(line, store.model_id)
-            known_as = store.find_content(dance.content_hash)
-            if known_as is not None:
-                yield Imported(name, known_as)
-                continue
-            if store.has(name):
-                raise DanceExistsError(f"{name!r} is already the name of another dance in {store.where}")
-            stretches = [Exclusion(name, e["start"], e["end"], e["reason"]) for e in line["exclusions"]]
-            batch.append((dance, _read_arrays(folder / line["file"], line)))
-            excluded += stretches
-        except (KeyError, TypeError, ValueError):
-            yield Imported(name, error=FormatError(f"the line of {name!r} in {folder / LINES} is damaged"))
-        except DanceMatchError as error:
-            yield Imported(name, error=error)
-    store.add_many(batch, excluded)
-    yield from (Imported(dance.dance_id) for dance, _ in batch)
-
-
-def _dance(line: Line, model_id: str) -> Dance:
-    """What a line says of a dance, if it says it of this model's words and in the right kinds."""
-    texts = [line[name] for name in ("dance_id", "source", "content_hash", "added")]
-    texts += [line[name] for name in ("label", "collection") if line[name] is not None]
-    if line["model_id"] != model_id or not all(isinstance(text, str) for text in texts):
-        raise ValueError
-    return Dance(**{key: line[key] for key in _OF_DANCE} | {"seconds": float(line["seconds"])})
-
-
-def _read_arrays(path: Path, line: Line) -> list[StoredTrack]:
-    """The dancers of one file."""
-    archive = Archive(path)
-    try:
-        return [_track(archive, dancer, line["model_id"]) for dancer in line["dancers"]]
-    except FormatError:
-        raise
-    except (KeyError, TypeError, ValueError, InputError):
-        raise FormatError(f"{path} does not hold what {LINES} says of it: it may be damaged") from None
-
-
-def _track(archive: Archive, dancer: Mapping[str, Any], model_id: str) -> StoredTrack:
-    needed = ["words", "visibility", *(("joints", "joint_visibility") if dancer["skeletons"] else ())]
-    names = needed + ["bones"] * (f"bones_{dancer['dancer']}" in archive.names)
-    arrays = {name: archive.array(f"{name}_{dancer['dancer']}") for name in names}
-    if any(arrays[name].dtype != np.dtype(_ARRAYS[name]) for name in names) or arrays["words"].ndim != 2:
-        raise ValueError
-    row: dict[str, Any] = {"joints": None, "bones": None, **dancer, "channels": arrays["words"].shape[1]}
-    row |= {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
-    period, strength = (None if dancer[key] is None else float(dancer[key]) for key in _OF_DANCER[-2:])
-    _require_unchanged(row, dancer)
-    words, motion = fingerprint_of(row, model_id), motion_of(row)
-    return StoredTrack(words, motion, period, strength, dancer=int(dancer["dancer"]))
+        yield read

@@ -12,16 +12,12 @@ import pytest
 from dance_samples import MODEL, dance, random_words
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
 from dancematch.catalogue.store import Store
-from dancematch.catalogue.transfer.plain_folder import (
-    HEADER,
-    LINES,
-    Exported,
-    Imported,
-    export_catalogue,
-    import_catalogue,
-)
+from dancematch.catalogue.transfer import plain_folder
+from dancematch.catalogue.transfer.copying import copy_catalogue
+from dancematch.catalogue.transfer.dance_rows import Copied
+from dancematch.catalogue.transfer.plain_folder import HEADER, LINES
 from dancematch.catalogue.verify import problems_of
-from dancematch.errors import CatalogueError, DanceExistsError, FormatError, InputError, ModelMismatchError
+from dancematch.errors import FormatError, InputError, ModelMismatchError
 from dancematch.motion import FPS
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion, Span
@@ -34,7 +30,7 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.fixture
-def store(address):
+def source(address) -> str:
     """A catalogue with everything that one may hold."""
     opened = Store(address, MODEL)
     partly = np.linspace(0, 1, 20).reshape(10, 2)
@@ -54,36 +50,51 @@ def store(address):
     )
     opened.add(Dance("polka", "b.npz", "hash b", 5.0), [StoredTrack(random_words(4, 2))])
     opened.exclude("polka", Span(0.1, 1.3), "walks on")
-    yield opened
     opened.close()
+    return address
 
 
 def files(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def export(store: Store, folder: Path, **options) -> list[Exported]:
-    return list(export_catalogue(store, folder, **options))
+def export(source: object, folder: Path, **options) -> Copied:
+    """Copy a catalogue into a folder."""
+    return sum(copy_catalogue(str(source), f"{folder}/", **options), Copied())
 
 
-def test_there_and_back_nothing_is_lost(store, address, new_address, folder, tmp_path):
+def bring(folder: Path, target: object) -> Copied:
+    """Copy a folder into a catalogue."""
+    return sum(copy_catalogue(folder, str(target)), Copied())
+
+
+WHOLE = Copied(2, 2, 0, 3, 2)
+
+
+def test_there_and_back_nothing_is_lost(source, new_address, folder, tmp_path):
     """To the byte: words, visibility, skeletons, labels, periods, exclusions, when it was added."""
-    export(store, folder)
     elsewhere = new_address()
-    brought = list(import_catalogue(elsewhere, folder))
-    other = Store(elsewhere, MODEL, create=False)
 
-    assert [Imported("Thriller/1983: ünï"), Imported("polka")] == brought
-    assert contents(address) == contents(elsewhere)
+    assert WHOLE == export(source, folder)
+    assert WHOLE == bring(folder, elsewhere)
+    other = Store(elsewhere, MODEL, create=False)
+    assert contents(source) == contents(elsewhere)
     assert [] == list(problems_of(other))
-    export(other, tmp_path / "again")
+    export(elsewhere, tmp_path / "again")
     assert files(folder) == files(tmp_path / "again")
     other.close()
 
 
-def test_the_files_are_plain(store, folder):
+def test_a_folder_can_be_copied_into_a_folder(source, folder, tmp_path):
+    export(source, folder)
+
+    assert WHOLE == export(folder, tmp_path / "again")
+    assert files(folder) == files(tmp_path / "again")
+
+
+def test_the_files_are_plain(source, folder):
     """What the module promises to other programs: JSON lines, and arrays of the stated names and types."""
-    export(store, folder)
+    export(source, folder)
     lines = [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
     first, second = lines
     with np.load(folder / first["file"], allow_pickle=False) as arrays:
@@ -107,29 +118,30 @@ def test_the_files_are_plain(store, folder):
 
 
 def test_an_empty_catalogue_can_be_exported_and_imported(tmp_path, folder):
-    empty = Store(tmp_path / "empty.db", MODEL)
+    Store(tmp_path / "empty.db", MODEL).close()
 
-    assert [] == export(empty, folder)
-    assert [] == list(import_catalogue(tmp_path / "other.db", folder))
+    assert Copied() == export(tmp_path / "empty.db", folder)
+    assert Copied() == bring(folder, tmp_path / "other.db")
     assert MODEL == Store(tmp_path / "other.db", None).model_id
-    empty.close()
 
 
-def test_an_interrupted_export_goes_on_and_is_not_taken_for_a_whole_one(store, folder, tmp_path):
-    running = export_catalogue(store, folder)
-    first = next(running)
+def test_an_interrupted_copy_goes_on_and_is_not_taken_for_a_whole_one(source, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(plain_folder, "BATCH", 1)
+    running = copy_catalogue(source, f"{folder}/")
+    assert [Copied(2), Copied(2, 1, 0, 2, 1)] == [next(running), next(running)]
     running.close()
-    with pytest.raises(InputError, match="holds no finished export; 'dancematch copy' makes one"):
-        list(import_catalogue(tmp_path / "other.db", folder))
+    with pytest.raises(InputError, match="holds no finished copy of a catalogue; 'dancematch copy "):
+        bring(folder, tmp_path / "other.db")
     assert not (tmp_path / "other.db").exists()
-    before = (folder / first.file).stat().st_mtime_ns
+    (first,) = folder.glob("*.npz")
+    before = first.stat().st_mtime_ns
 
-    assert [True, False] == [exported.skipped for exported in export(store, folder)]
-    assert before == (folder / first.file).stat().st_mtime_ns
-    assert 2 == len(list(import_catalogue(tmp_path / "other.db", folder)))
+    assert Copied(2, 1, 1, 1, 2) == export(source, folder)
+    assert before == first.stat().st_mtime_ns
+    assert WHOLE == bring(folder, tmp_path / "other.db")
 
 
-def test_what_a_killed_export_left_half_written_is_cleared_away(store, folder):
+def test_what_a_killed_export_left_half_written_is_cleared_away(source, folder):
     """Files of processes that are gone, or were numbered as we are; not those of one that runs."""
     folder.mkdir()
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
@@ -137,18 +149,18 @@ def test_what_a_killed_export_left_half_written_is_cleared_away(store, folder):
     for number in (gone.pid, os.getpid(), os.getppid()):
         (folder / f".polka-0123.npz.{number}.part").write_bytes(b"half")
     (folder / ".mine.part").touch()
-    export(store, folder)
+    export(source, folder)
 
     assert {".mine.part", f".polka-0123.npz.{os.getppid()}.part"} == {
         path.name for path in folder.iterdir() if path.suffix == ".part"
     }
 
 
-def test_exporting_again_without_a_change_writes_nothing(store, folder):
-    export(store, folder)
+def test_exporting_again_without_a_change_writes_nothing(source, folder):
+    export(source, folder)
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
 
-    assert [True, True] == [exported.skipped for exported in export(store, folder)]
+    assert Copied(2, 0, 2, 0, 2) == export(source, folder)
     assert before == {path: path.stat().st_mtime_ns for path in folder.iterdir()}
 
 
@@ -165,59 +177,79 @@ def change_by_excluding(store: Store) -> None:
 
 
 @pytest.mark.parametrize("change", [change_by_adding, change_by_removing, change_by_excluding])
-def test_an_export_of_another_time_is_replaced_only_when_asked(store, folder, tmp_path, change):
+def test_an_export_of_another_time_is_replaced_only_when_asked(source, folder, tmp_path, change):
     """And then nothing of what was removed in between is left in the folder."""
-    export(store, folder)
+    export(source, folder)
     before = files(folder)
+    store = Store(source, MODEL)
     change(store)
+    store.close()
     with pytest.raises(InputError, match="before it changed; choose another folder, or say --force"):
-        export(store, folder)
+        export(source, folder)
     assert before == files(folder)
-    export(store, folder, force=True)
-    export(store, tmp_path / "fresh")
+    export(source, folder, force=True)
+    export(source, tmp_path / "fresh")
 
     assert files(tmp_path / "fresh") == files(folder)
 
 
-def test_a_folder_of_somebody_else_is_left_alone(store, folder):
+def test_a_folder_of_somebody_else_is_left_alone(source, folder):
     folder.mkdir()
     (folder / HEADER).write_text('{"format": "recipes"}')
     for force in (False, True):
-        with pytest.raises(FormatError, match="is not the header of an exported catalogue"):
-            export(store, folder, force=force)
+        with pytest.raises(FormatError, match="is not the header of a catalogue in plain files"):
+            export(source, folder, force=force)
 
     assert [HEADER] == [path.name for path in folder.iterdir()]
 
 
-def test_a_file_where_a_folder_should_be_is_an_error(store, folder):
-    folder.write_text("x")
-    with pytest.raises(InputError, match="cannot be made: File exists"):
-        export(store, folder)
+def test_a_folder_with_other_files_is_left_alone(source, folder):
+    folder.mkdir()
+    (folder / "letter.txt").write_text("x")
+    with pytest.raises(InputError, match="holds other files; name a new folder, or a file in it such as "):
+        export(source, folder)
+
+    assert ["letter.txt"] == [path.name for path in folder.iterdir()]
 
 
-def test_a_damaged_dance_is_not_exported(store, address, folder):
-    run_sql(address, "UPDATE tracks SET words = X'00' WHERE dancer = 3")
-    with pytest.raises(CatalogueError, match="1983: ünï' is damaged; 'dancematch doctor' says more"):
-        export(store, folder)
+def test_a_folder_that_cannot_be_made_is_an_error(source, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be made: Not a directory"):
+        export(source, tmp_path / "file" / "folder")
 
 
-def test_a_dance_whose_words_were_changed_is_not_exported(store, address, folder):
-    """A backup does not take over damage that only the checksum shows."""
-    ((words,),) = fetch(address, "SELECT words FROM tracks WHERE dancer = 3")
+def test_a_damaged_dance_is_not_copied(source, folder):
+    """A backup does not take over damage, not even one word that only the checksum shows."""
+    ((words,),) = fetch(source, "SELECT words FROM tracks WHERE dancer = 3")
     changed = bytes([words[0] ^ 1]) + words[1:]
-    run_sql(address, f"UPDATE tracks SET words = X'{changed.hex()}' WHERE dancer = 3")  # noqa: S608
-    with pytest.raises(CatalogueError, match="is damaged; 'dancematch doctor' says more"):
-        export(store, folder)
+    for stored in ("00", changed.hex()):
+        run_sql(source, f"UPDATE tracks SET words = X'{stored}' WHERE dancer = 3")  # noqa: S608
+        done = export(source, folder)
+
+        assert {"Thriller/1983: ünï": "is damaged; 'dancematch doctor' says more"} == done.failed
+        assert ["polka"] == [line["dance_id"] for line in lines_of(folder)]
+
+
+def test_a_damaged_file_is_found_and_written_again_only_when_asked(source, folder, tmp_path):
+    export(source, folder)
+    (polka,) = folder.glob("polka*.npz")
+    polka.write_bytes(polka.read_bytes()[:-9])
+    done = export(source, folder)
+
+    assert (1, ["polka"]) == (done.verified, list(done.failed))
+    assert f"is there, but is not the same in {polka}" in done.failed["polka"]
+    assert Copied(2, 1, 1, 1, 2) == export(source, folder, force=True)
+    assert WHOLE == bring(folder, tmp_path / "other.db")
 
 
 def lines_of(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
 
 
-def test_checksums_come_along(store, folder, tmp_path):
+def test_checksums_come_along(source, folder, tmp_path):
     """What is imported has the checksums that it was exported with, by the line and in the catalogue."""
-    export(store, folder)
-    list(import_catalogue(tmp_path / "other.db", folder))
+    export(source, folder)
+    bring(folder, tmp_path / "other.db")
     kept = fetch(
         tmp_path / "other.db",
         "SELECT words_checksum, skeletons_checksum FROM tracks JOIN dances ON dance = dances.key "
@@ -233,9 +265,9 @@ def test_checksums_come_along(store, folder, tmp_path):
     assert [False, True, True] == [skeletons is None for _, skeletons in told]
 
 
-def test_arrays_that_somebody_changed_are_not_imported(store, folder, tmp_path):
+def test_arrays_that_somebody_changed_are_not_imported(source, folder, tmp_path):
     """A whole and readable file of arrays, with one word or joint other than what was exported."""
-    export(store, folder)
+    export(source, folder)
     (polka,), (thriller,) = folder.glob("polka*.npz"), folder.glob("Thriller*.npz")
     for path, name in ((polka, "words_1"), (thriller, "joints_1")):
         with np.load(path) as stored:
@@ -243,53 +275,50 @@ def test_arrays_that_somebody_changed_are_not_imported(store, folder, tmp_path):
         arrays[name].flat[-1] += 1 if arrays[name].flat[-1] < 1 else -1
         np.savez_compressed(path, **arrays)
 
-    assert [FormatError, FormatError] == [
-        type(imported.error) for imported in import_catalogue(tmp_path / "other.db", folder)
-    ]
+    failed = bring(folder, tmp_path / "other.db").failed.values()
+    assert 2 == len(failed)
+    assert all("does not hold what dances.jsonl says of it" in why for why in failed)
     assert not (tmp_path / "other.db").exists()  # nothing of it was good
 
 
-def test_an_export_without_checksums_is_damaged(store, folder, tmp_path):
-    export(store, folder)
+def test_an_export_without_checksums_is_damaged(source, folder, tmp_path):
+    export(source, folder)
     lines = lines_of(folder)
     del lines[0]["dancers"][0]["words_checksum"]
     (folder / LINES).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    brought = {one.dance_id: one.error for one in import_catalogue(tmp_path / "other.db", folder)}
+    done = bring(folder, tmp_path / "other.db")
 
-    assert isinstance(brought.pop(lines[0]["dance_id"]), FormatError)
-    assert {None} == set(brought.values())
+    assert (1, 1, [lines[0]["dance_id"]]) == (done.copied, done.verified, list(done.failed))
 
 
-def test_known_content_is_skipped_whatever_its_name(store, folder, tmp_path):
-    export(store, folder)
+def test_known_content_is_skipped_whatever_its_name(source, folder, tmp_path):
+    export(source, folder)
     other = Store(tmp_path / "other.db", MODEL)
     other.add(Dance("mine", "x", "hash b", 5.0), [StoredTrack(random_words(4, 2))])
-    brought = {imported.dance_id: imported for imported in import_catalogue(tmp_path / "other.db", folder)}
 
-    assert "mine" == brought["polka"].known_as
+    assert Copied(2, 1, 1, 2, 2) == bring(folder, tmp_path / "other.db")
     assert ["Thriller/1983: ünï", "mine"] == [known.dance_id for known in other.dances()]
-    again = list(import_catalogue(tmp_path / "other.db", folder))
-    assert ["Thriller/1983: ünï", "mine"] == [imported.known_as for imported in again]
+    assert Copied(2, 0, 2, 0, 2) == bring(folder, tmp_path / "other.db")
     other.close()
 
 
-def test_a_taken_name_spoils_nothing_else(store, folder, tmp_path):
-    export(store, folder)
+def test_a_taken_name_spoils_nothing_else(source, folder, tmp_path):
+    export(source, folder)
     other = Store(tmp_path / "other.db", MODEL)
     other.add(Dance("polka", "x", "another polka", 5.0), [StoredTrack(random_words(4, 9))])
-    brought = {imported.dance_id: imported for imported in import_catalogue(tmp_path / "other.db", folder)}
+    done = bring(folder, tmp_path / "other.db")
 
-    assert isinstance(brought["polka"].error, DanceExistsError)
+    assert {"polka": f"is already the name of another dance in {tmp_path / 'other.db'}"} == done.failed
     assert other.has("Thriller/1983: ünï")
     assert [] == other.exclusions()
     other.close()
 
 
-def test_words_of_another_model_are_refused_with_the_usual_sentence(store, folder, tmp_path):
-    export(store, folder)
+def test_words_of_another_model_are_refused_with_the_usual_sentence(source, folder, tmp_path):
+    export(source, folder)
     Store(tmp_path / "other.db", "new").close()
     with pytest.raises(ModelMismatchError, match="holds words of the model new, not of toy; open it with"):
-        list(import_catalogue(tmp_path / "other.db", folder))
+        bring(folder, tmp_path / "other.db")
 
 
 def in_line(**changes):
@@ -347,15 +376,14 @@ def with_other_arrays(folder: Path) -> None:
         in_dancers(words_checksum="none"),
     ],
 )
-def test_a_damaged_dance_is_named_and_the_others_are_imported(store, folder, tmp_path, damage):
-    export(store, folder)
+def test_a_damaged_dance_is_named_and_the_others_are_imported(source, folder, tmp_path, damage):
+    export(source, folder)
     damage(folder)
-    first, second = import_catalogue(tmp_path / "other.db", folder)
+    done = bring(folder, tmp_path / "other.db")
     other = Store(tmp_path / "other.db", MODEL)
 
-    assert isinstance(first.error, InputError)
-    assert "\n" not in str(first.error)
-    assert Imported("polka") == second
+    assert (1, ["Thriller/1983: ünï"]) == (done.verified, list(done.failed))
+    assert "\n" not in done.failed["Thriller/1983: ünï"]
     assert ["polka"] == [known.dance_id for known in other.dances()]
     assert [Exclusion("polka", 0.1, 1.3, "walks on")] == other.exclusions()
     assert [] == list(problems_of(other))
@@ -371,8 +399,8 @@ def test_a_damaged_dance_is_named_and_the_others_are_imported(store, folder, tmp
         (LINES, '{"dance_id": "x", "file": "/secret.npz"}', "line 1 of .* does not describe a dance"),
         (LINES, '{"dance_id": 7, "file": "x.npz"}', "line 1 of .* does not describe a dance"),
         (HEADER, "{", "is not valid JSON"),
-        (HEADER, "[]", "is not the header of an exported catalogue"),
-        (HEADER, '{"format": "dancematch-catalogue"}', "is not the header of an exported catalogue"),
+        (HEADER, "[]", "is not the header of a catalogue in plain files"),
+        (HEADER, '{"format": "dancematch-catalogue"}', "is not the header of a catalogue in plain files"),
         (
             HEADER,
             '{"format": "dancematch-catalogue", "version": 9, "model_id": "toy"}',
@@ -381,38 +409,11 @@ def test_a_damaged_dance_is_named_and_the_others_are_imported(store, folder, tmp
     ],
 )
 def test_a_damaged_folder_is_refused_before_a_catalogue_is_made(
-    store, folder, tmp_path, name, text, complaint
+    source, folder, tmp_path, name, text, complaint
 ):
-    export(store, folder)
+    export(source, folder)
     (folder / name).write_text(text)
     with pytest.raises(FormatError, match=complaint):
-        list(import_catalogue(tmp_path / "other.db", folder))
+        bring(folder, tmp_path / "other.db")
 
     assert not (tmp_path / "other.db").exists()
-
-
-def test_a_folder_is_copied_to_and_from(store, address, folder, tmp_path):
-    """Counts on stderr, a line a dance in JSON, and exit code 1 with one sentence for what fails."""
-
-    def dancematch(*arguments: object) -> tuple[int, str, str]:
-        command = [str(Path(sys.executable).with_name("dancematch")), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, done.stderr
-
-    path, other = address, tmp_path / "other.db"
-    assert (0, "", f"{folder}: 2 written, 0 kept\n") == dancematch("copy", path, f"{folder}/")
-    assert (0, "", f"{folder}: 0 written, 2 kept\n") == dancematch("copy", path, f"{folder}/")
-    code, out, err = dancematch("copy", folder, other, "--json")
-    assert (0, "2 added, 0 skipped, 0 failed\n") == (code, err)
-    assert ["added", "added"] == [json.loads(line)["state"] for line in out.splitlines()]
-    assert (0, "", "0 added, 2 skipped, 0 failed\n") == dancematch("copy", folder, other)
-    store.remove("polka")
-    store.add(Dance("polka", "x", "another polka", 5.0), [StoredTrack(random_words(4, 9))])
-    code, _, err = dancematch("copy", folder, path)
-    assert (1, "0 added, 1 skipped, 1 failed") == (code, err.splitlines()[-1])
-    assert "'polka' is already the name of another dance" in err
-    code, out, err = dancematch("copy", path, f"{folder}/")
-    assert (1, "") == (code, out)
-    assert err.startswith("dancematch: ")
-    assert "say --force to replace it\n" in err
-    assert 1 == dancematch("copy", tmp_path / "nowhere", other)[0]

@@ -1,0 +1,119 @@
+"""Dances on their way from one catalogue to another, as rows of the tables."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Protocol
+
+from dancematch.catalogue.sql.checksums import (
+    OF_SKELETONS,
+    OF_WORDS,
+    checksum_of_skeletons,
+    checksum_of_words,
+)
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
+
+DIFFERS = "is there, but is not the same in"
+
+Checksums = dict[int, tuple[int | None, int | None]]
+"""Of words and skeletons, by dancer."""
+
+_NAME, _CONTENT = DANCE_COLUMNS.index("dance_id"), DANCE_COLUMNS.index("content_hash")
+_DANCER = TRACK_COLUMNS.index("dancer")
+_words_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_WORDS))
+_skeletons_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_SKELETONS))
+_stored_checksums = itemgetter(*(TRACK_COLUMNS.index(f"{what}_checksum") for what in ("words", "skeletons")))
+
+
+@dataclass(slots=True)
+class DanceRows:
+    """One dance: the values of `DANCE_COLUMNS`, and those of `TRACK_COLUMNS` per dancer."""
+
+    values: tuple[Any, ...]
+    dancers: list[tuple[Any, ...]] = field(default_factory=list)
+    excluded: list[dict[str, Any]] = field(default_factory=list)  # start, end, reason
+
+    @property
+    def name(self) -> str:
+        """Return the dance's name."""
+        return str(self.values[_NAME])
+
+    @property
+    def content(self) -> str:
+        """Return the hash of the recording's content."""
+        return str(self.values[_CONTENT])
+
+    def stored_checksums(self) -> Checksums:
+        """Return the checksums that were stored with the words and skeletons."""
+        return {values[_DANCER]: _stored_checksums(values) for values in self.dancers}
+
+    def is_sound(self) -> bool:
+        """Whether the dance has dancers, and they are what their checksums say."""
+        return bool(self.dancers) and self.stored_checksums() == checksums_by_dancer(self.dancers)
+
+
+def checksums_by_dancer(dancers: Sequence[Sequence[Any]]) -> Checksums:
+    """Compute the checksums of rows that begin with `TRACK_COLUMNS`."""
+    return {
+        values[_DANCER]: (
+            checksum_of_words(*_words_of(values)),
+            checksum_of_skeletons(*_skeletons_of(values)),
+        )
+        for values in dancers
+    }
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What became of some dances that were to be copied."""
+
+    total: int = 0  # dances of the source
+    copied: int = 0
+    skipped: int = 0  # there already
+    fingerprints: int = 0  # copied, one per dancer
+    verified: int = 0  # dances that are in the target as they are in the source
+    failed: dict[str, str] = field(default_factory=dict)  # dances that are not, and why
+
+    def __add__(self, other: "Copied") -> "Copied":
+        return Copied(
+            max(self.total, other.total),
+            self.copied + other.copied,
+            self.skipped + other.skipped,
+            self.fingerprints + other.fingerprints,
+            self.verified + other.verified,
+            self.failed | other.failed,
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some dances of a source, and those that could not be read with the reason."""
+
+    dances: list[DanceRows]
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CopySource:
+    """A catalogue, opened to be copied."""
+
+    where: str
+    model_id: str
+    total: int  # dances
+    batches: Callable[[int], Iterator[Batch]]  # of about so many dancers each
+
+
+class CopyTarget(Protocol):
+    """A catalogue, opened to be copied into."""
+
+    where: str
+    batch_size: int  # dancers, about
+
+    def put(self, dances: Sequence[DanceRows]) -> Copied:
+        """Store the dances that are not there yet, and compare all of them."""
+
+    def finish(self) -> None:
+        """Note that everything has been put."""
+
+    def close(self) -> None:
+        """Let go of it."""
