@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli_samples import run_main
 from dance_samples import MODEL, dance, random_words
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
 from dancematch.catalogue.store import Store
@@ -417,3 +418,19 @@ def test_a_damaged_folder_is_refused_before_a_catalogue_is_made(
         bring(folder, tmp_path / "other.db")
 
     assert not (tmp_path / "other.db").exists()
+
+
+def test_the_verb_copies_to_a_folder_and_from_it(source, folder, tmp_path):
+    """The counts of any copy, and one sentence for what is refused."""
+    there = run_main("copy", source, f"{folder}/")
+    back = run_main("copy", folder, tmp_path / "other.db", "--json")
+    run_sql(tmp_path / "other.db", "UPDATE dances SET content_hash = 'new' WHERE dance_id = 'polka'")
+    taken = run_main("copy", folder, tmp_path / "other.db")
+    changed = run_main("copy", tmp_path / "other.db", folder)
+
+    assert (0, "2 copied, 0 skipped, 0 failed") == (there.code, there.err.splitlines()[0])
+    assert (0, str(folder), 2) == (back.code, back.objects[0]["source"], back.objects[0]["verified"])
+    assert (1, "polka: is already the name of another dance in") == (taken.code, taken.err[:46])
+    assert (1, True) == (changed.code, changed.complaint.endswith("say --force to replace it"))
+    assert "holds no finished copy" in run_main("copy", f"{tmp_path}/nowhere/", source).complaint
+    assert "there is no catalogue at" in run_main("copy", tmp_path / "nowhere", source).complaint

@@ -41,14 +41,8 @@ LINES = "dances.jsonl"
 BATCH = 200  # dancers, about: between two reports
 
 _TRACK_FACTS = (
-    "dancer",
-    "start",
-    "seconds_per_word",
-    "vocabulary",
-    "fps",
-    "period_seconds",
-    "period_strength",
-)
+    "dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength",
+)  # fmt: skip
 _CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
 _ARRAYS = {"words": "<u2", "visibility": "u1", "bones": "i1", "joints": "<f2", "joint_visibility": "u1"}
 
