@@ -1,9 +1,9 @@
 """Two performances of one dance, moment by moment: where, by how much and how late they differ.
 
 A difference is the angle between the two directions of a bone, in degrees, after each dancer is turned
-to face forward. Directions know nothing of the dancers' build, and a bone's says nothing of the bones
-it hangs from: an arm held too low at the shoulder is one difference, not one of elbow and hand as well.
-"Late" is against an even tempo through the whole performance.
+to face forward. A direction does not depend on the dancer's build or on the bones it hangs from: an arm held
+too low at the shoulder is one difference, not one of elbow and hand as well. Lateness is relative to an even
+tempo through the whole performance.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,8 @@ from dancematch.search.engine import Engine
 from dancematch.search.explain import EvidenceMatrix, evidence_of
 from dancematch.search.stage2.local_alignment import AlignedSegment
 from dancematch.skeletons import BODY15
-from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
+from dancematch.tracks import KnownTrack
+from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Match, Motion, Span, Verdict
 
 # A bone's name, and the joints that it runs between; the two lines across show leaning and twisting.
 BONES: dict[str, tuple[str, str]] = {
@@ -39,19 +40,18 @@ BONES: dict[str, tuple[str, str]] = {
         for side in ("left", "right")
     },
 }
-WORST_MOMENTS = 5  # moments
+WORST_MOMENTS = 5  # that are named
 MATCHED_SHARE = 0.5  # of the time in matching passages, that a possible match needs
-VISIBLE = 0.4  # a joint below this is a guess of the pose estimator
-LATEST_SECONDS = 0.4  # beyond the place that the words give: farther apart, it is another movement
-MOMENT_SECONDS = 0.5  # what a moment lasts
-_APART_SECONDS = 1.5  # between two moments that are both named
-_HURRY = 0.02  # for a frame of lateness gained or lost: as much as 12 degrees of difference in all bones
-NO_DIFFERENCE = 1.0  # degrees that are no difference
-_NAMED = 3  # bones of a moment
-_UNCUT = 0.75  # of a passage, that must be left where it meets another
-_STEADY_SECONDS = 3.0  # over which the words' opinion of the place is taken together
+LATEST_SECONDS = 0.4  # from the place that the words give: farther apart, it is another movement
+MOMENT_SECONDS = 0.5  # length of a moment
+NO_DIFFERENCE = 1.0  # degrees up to which two bones do not differ
+_MOMENT_GAP_SECONDS = 1.5  # between two moments that are both named
+_LATENESS_COST = 0.02  # per frame of lateness gained or lost: as much as 12 degrees in all bones
+_NAMED_BONES = 3  # per moment
+_UNCUT_SHARE = 0.75  # of a passage, that must be left where it meets another
+_STEADY_SECONDS = 3.0  # over which offsets from the even tempo are smoothed
 _ENDS = np.array([[BODY15.index(joint) for joint in ends] for ends in BONES.values()])
-_WAYS = (("to the right", "to the left"), ("low", "high"), ("back", "forward"))  # by axis: less, more
+_TENDENCIES = (("to the right", "to the left"), ("low", "high"), ("back", "forward"))  # by axis: less, more
 
 IntArray = NDArray[np.int64]
 Seconds = NDArray[np.float64]
@@ -59,13 +59,13 @@ Seconds = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BoneDifference:
-    """How far a bone is from where the reference has it, in degrees."""
+    """How far a bone of the clip differs from the reference's, in degrees."""
 
     bone: str
     mean: float
-    high: float  # a tenth of the time it is more
+    high: float  # the 90th percentile
     worst_at: float  # seconds of the clip
-    tendency: str = ""  # "low": more often than not it is too low; empty if there is none
+    tendency: str = ""  # "low": mostly too low; empty if there is none
 
 
 @dataclass(frozen=True)
@@ -76,30 +76,30 @@ class MomentDifference:
     reference: float
     degrees: float  # mean over the bones
     late: float  # seconds; below 0 where the clip is early
-    bones: tuple[BoneDifference, ...]  # those that differ most
+    bones: tuple[BoneDifference, ...]  # that differ most
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A clip and a reference, moment by moment."""
+    """A clip and a reference, frame by frame."""
 
     match: Match
     tempo: float  # the clip's speed over the reference's
-    matched: float  # the share of the time that lies in passages whose words match
-    query: Seconds  # [moments] seconds of the clip
-    reference: Seconds  # [moments] of the reference
-    late: Seconds  # [moments] below 0 = early
-    degrees: FloatArray  # [moments, bones] by `BONES`, NaN where either does not show the bone
-    # [moments, 15, 3] facing forward, on one standard body; mirrored if the match is, NaN where unseen
+    matched: float  # share of the time in passages whose words match
+    query: Seconds  # [frames] seconds of the clip
+    reference: Seconds  # [frames] of the reference
+    late: Seconds  # [frames] below 0 = early
+    degrees: FloatArray  # [frames, bones] by `BONES`, NaN where either does not show the bone
+    # [frames, 15, 3] facing forward, on one standard body; mirrored if the match is, NaN where unseen
     query_joints: FloatArray
     reference_joints: FloatArray
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the two are one dance: the match's verdict; a possible one needs words that match for long.
+        """The match's verdict; a possible match also needs passages that match for long.
 
-        With nothing else to compare with, two dances of one style are easily a possible match. Words alone
-        do not make one: clips in which hardly anything moves match all the time.
+        With nothing else to compare with, two dances of one style are easily a possible match. Passages
+        alone do not make one: in clips in which hardly anything moves, all words match.
         """
         verdict = self.match.verdict
         return "no match" if verdict == "possible match" and self.matched < MATCHED_SHARE else verdict
@@ -111,15 +111,13 @@ class Comparison:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """Over the bones, by moment; NaN where none is shown."""
-        return _mean(self.degrees, axis=1)
+        """[frames] mean over the bones; NaN where none is shown."""
+        return _finite_means(self.degrees, axis=1)
 
     @cached_property
     def bones(self) -> tuple[BoneDifference, ...]:
-        """Each bone that both show, the one that differs most first."""
-        everywhere = np.arange(len(self.degrees))
-        shown = np.flatnonzero(np.isfinite(self.degrees).any(axis=0)).tolist()
-        return tuple(sorted((self._bone(bone, everywhere) for bone in shown), key=lambda one: -one.mean))
+        """Each bone that both show, the largest difference first."""
+        return tuple(self._list_bones(np.arange(len(self.degrees))))
 
     @cached_property
     def worst(self) -> tuple[MomentDifference, ...]:
@@ -127,29 +125,29 @@ class Comparison:
         if not np.isfinite(self.mean).any():
             return ()
         rate = 1 / float(np.median(np.diff(self.reference))) if len(self.reference) > 1 else 1.0
-        half, apart = max(1, round(MOMENT_SECONDS * rate / 2)), round(_APART_SECONDS * rate)
-        around = [
-            np.arange(max(0, i - half), min(len(self.mean), i + half + 1)) for i in range(len(self.mean))
-        ]
-        smooth = np.array([_mean(self.mean[near], axis=0) for near in around])
-        usual, found = float(_mean(self.mean, axis=0)), list[int]()
-        for place in np.argsort(-np.nan_to_num(smooth, nan=-1.0), kind="stable").tolist():
-            enough = smooth[place] > max(usual, NO_DIFFERENCE)
-            if enough and len(found) < WORST_MOMENTS and all(abs(place - one) >= apart for one in found):
-                found.append(place)
-        return tuple(self._moment(place, around[place], float(smooth[place])) for place in sorted(found))
+        half, gap = max(1, round(MOMENT_SECONDS * rate / 2)), round(_MOMENT_GAP_SECONDS * rate)
+        frames = np.arange(len(self.mean))
+        windows = [frames[max(0, frame - half) : frame + half + 1] for frame in frames.tolist()]
+        smooth = np.array([_finite_means(self.mean[window], axis=0) for window in windows])
+        least = max(float(_finite_means(self.mean, axis=0)), NO_DIFFERENCE)
+        worst = list[int]()
+        for frame in np.argsort(-np.nan_to_num(smooth, nan=-1.0), kind="stable").tolist():
+            apart = all(abs(frame - one) >= gap for one in worst)
+            if smooth[frame] > least and len(worst) < WORST_MOMENTS and apart:
+                worst.append(frame)
+        return tuple(self._moment(frame, windows[frame], float(smooth[frame])) for frame in sorted(worst))
 
-    def _moment(self, place: int, near: IntArray, degrees: float) -> MomentDifference:
-        shown = np.flatnonzero(np.isfinite(self.degrees[near]).any(axis=0)).tolist()
-        bones = sorted((self._bone(bone, near) for bone in shown), key=lambda one: -one.mean)
-        late = float(np.median(self.late[near]))
-        return MomentDifference(
-            float(self.query[place]), float(self.reference[place]), degrees, late, tuple(bones[:_NAMED])
-        )
+    def _moment(self, frame: int, window: IntArray, degrees: float) -> MomentDifference:
+        late = float(np.median(self.late[window]))
+        bones = tuple(self._list_bones(window)[:_NAMED_BONES])
+        return MomentDifference(float(self.query[frame]), float(self.reference[frame]), degrees, late, bones)
 
-    def _bone(self, bone: int, moments: IntArray) -> BoneDifference:
-        values = self.degrees[moments, bone]
-        seen = moments[np.isfinite(values)]
+    def _list_bones(self, frames: IntArray) -> list[BoneDifference]:
+        shown = np.flatnonzero(np.isfinite(self.degrees[frames]).any(axis=0)).tolist()
+        return sorted((self._bone(bone, frames) for bone in shown), key=lambda one: -one.mean)
+
+    def _bone(self, bone: int, frames: IntArray) -> BoneDifference:
+        seen = frames[np.isfinite(self.degrees[frames, bone])]
         values = self.degrees[seen, bone]
         apart = (
             bone_directions(self.query_joints[seen])[:, bone]
@@ -162,17 +160,17 @@ class Comparison:
 
 
 def _tendency(apart: FloatArray) -> str:
-    """Which way a bone points too far, if it is mostly one way."""
+    """The way in which a bone mostly points too far; empty if there is none."""
     mean = apart.mean(axis=0)
     axis = int(np.abs(mean).argmax())
     # The sine of some ten degrees, and more than half of how far it is off altogether.
     if abs(mean[axis]) < 0.17 or abs(mean[axis]) < 0.5 * np.linalg.norm(apart, axis=1).mean():
         return ""
-    return _WAYS[axis][int(mean[axis] > 0)]
+    return _TENDENCIES[axis][int(mean[axis] > 0)]
 
 
-def _mean(values: FloatArray, axis: int) -> FloatArray:
-    """The mean of what is not NaN; NaN where nothing is."""
+def _finite_means(values: FloatArray, axis: int) -> FloatArray:
+    """The mean of the finite values; NaN where there are none."""
     known = np.isfinite(values)
     count = known.sum(axis=axis)
     total = np.where(known, values, 0).sum(axis=axis)
@@ -188,22 +186,23 @@ def compare(
     name: str = "reference",
     mirrored: bool | None = None,
 ) -> Comparison:
-    """Lay the clip beside the reference and measure how they differ.
+    """How the clip differs from the reference, for the two dancers that match best.
 
-    Of several dancers those two are compared who fit best. `mirrored` says whether the clip is to be
-    read mirrored; by default, as it fits better. The likelihood ratio is relative to `background`, unrelated
-    dances in the same words, as in a search of a catalogue that holds the reference alone.
+    `mirrored` says which variant of the clip is compared; by default, the one that matches better. The
+    likelihood ratio is relative to `background`, words of unrelated dances, as in a search of a catalogue
+    that holds the reference alone.
     """
-    engine = Engine(tokeniser.codebook, [(name, one.words) for one in reference], background=background)
-    queries = [
+    engine = Engine(tokeniser.codebook, background=background)
+    engine.add([KnownTrack(one.dancer, name, one.dancer, one.words) for one in reference])
+    variants = [
         query for one in clip for query in one.queries() if mirrored is None or query.mirrored == mirrored
     ]
-    (match,) = engine.search(queries, limit=1)
-    asked = next(q for q in queries if (q.dancer, q.mirrored) == (match.dancer, match.mirrored))
-    evidence = evidence_of(engine, asked, match)
+    (match,) = engine.search(variants, limit=1)
+    variant = next(one for one in variants if (one.dancer, one.mirrored) == (match.dancer, match.mirrored))
     own = next(one.motion for one in clip if one.dancer == match.dancer)
+    theirs = next(one.motion for one in reference if one.dancer == match.reference_dancer)
     shown = canonicalise(mirror(own) if match.mirrored else own)
-    return align_dancers(match, evidence, shown, canonicalise(reference[evidence.track].motion))
+    return align_dancers(match, evidence_of(engine, variant, match), shown, canonicalise(theirs))
 
 
 def align_dancers(
@@ -213,34 +212,34 @@ def align_dancers(
     reference: Motion,
     segments: Sequence[AlignedSegment] | None = None,
 ) -> Comparison:
-    """The two dancers of a match, moment by moment: canonical, the clip's mirrored if the match is.
+    """The two dancers of a match, frame by frame; both canonical, the clip mirrored if the match is.
 
-    They are laid along `segments` that do not cross or, if none are given, all that match.
+    They are aligned along `segments` that do not cross or, if none are given, all that match.
     """
     segments = order_segments(evidence.segments) if segments is None else segments
     times = reference.start + np.arange(len(reference.joints)) / reference.fps
-    expected = _expected(evidence, times, segments)
+    expected = _expect_times(evidence, times, segments)
     last = clip.start + (len(clip.joints) - 1) / clip.fps
     within = np.flatnonzero((expected >= clip.start - 1e-6) & (expected <= last + 1e-6))
     frames = np.round((expected[within] - clip.start) * clip.fps).astype(np.int64)
-    ours, theirs = bone_directions(_shown(clip)), bone_directions(_shown(reference)[within])
-    frames = _followed(ours, theirs, frames, round(LATEST_SECONDS * clip.fps))
+    ours, theirs = bone_directions(_visible_joints(clip)), bone_directions(_visible_joints(reference)[within])
+    frames = _follow_frames(ours, theirs, frames, round(LATEST_SECONDS * clip.fps))
     cosines = np.clip((ours[frames] * theirs).sum(axis=2), -1, 1)
     query = clip.start + frames / clip.fps
-    slope, begin = _even_tempo(times[within], query)
+    slope, begin = _fit_even_tempo(times[within], query)
     return Comparison(
-        match, 1 / slope, _matched(evidence, query, segments),
+        match, 1 / slope, _matched_share(evidence, query, segments),
         query, times[within], query - (begin + slope * times[within]),
         np.degrees(np.arccos(cosines)).astype(np.float32),
-        _shown(clip)[frames], _shown(reference)[within],
+        _visible_joints(clip)[frames], _visible_joints(reference)[within],
     )  # fmt: skip
 
 
-def _expected(evidence: EvidenceMatrix, times: Seconds, segments: Sequence[AlignedSegment]) -> Seconds:
-    """When in the clip each time of the reference is, as the words have it.
+def _expect_times(evidence: EvidenceMatrix, times: Seconds, segments: Sequence[AlignedSegment]) -> Seconds:
+    """The time of the clip that goes with each time of the reference, by their words.
 
-    The line at an even tempo, and how far the passages that match lie beside it for a while: where
-    words say little, the best of them may wander.
+    The line at an even tempo, plus the smoothed offset of the matching passages from it: where words say
+    little, the best path may wander.
     """
     offset, tempo = evidence.line
     query, reference = evidence.query, evidence.reference
@@ -259,17 +258,17 @@ def _expected(evidence: EvidenceMatrix, times: Seconds, segments: Sequence[Align
     return np.asarray(on_the_line(times) + np.interp(times, theirs, steady))
 
 
-def _matched(evidence: EvidenceMatrix, query: Seconds, segments: Sequence[AlignedSegment]) -> float:
-    """The share of moments within passages that match, those that do not cross."""
+def _matched_share(evidence: EvidenceMatrix, query: Seconds, segments: Sequence[AlignedSegment]) -> float:
+    """The share of the clip's times within the segments."""
     spans = [evidence.query.span(*segment.query) for segment in segments]
     inside = [(query >= span.start) & (query < span.end) for span in spans]
     return float(np.any(inside, axis=0).mean()) if inside else 0.0
 
 
 def order_segments(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
-    """The segments, best first, that do not cross one taken before; in order of time.
+    """The segments, taken best first, that do not cross a better one; in order of time.
 
-    Where two meet, they may overlap by a little, which the worse one is cut by.
+    Where two overlap a little, the worse one is cut.
     """
     taken: list[AlignedSegment] = []
     for segment in segments:
@@ -278,7 +277,7 @@ def order_segments(segments: Sequence[AlignedSegment]) -> list[AlignedSegment]:
             before = (path[:, 0] < one.query[0]) & (path[:, 1] < one.reference[0])
             after = (path[:, 0] > one.query[1]) & (path[:, 1] > one.reference[1])
             path = path[before if before.sum() > after.sum() else after]
-        if len(path) > _UNCUT * len(segment.path):
+        if len(path) > _UNCUT_SHARE * len(segment.path):
             taken.append(replace(segment, path=path))
     return sorted(taken, key=lambda segment: segment.query)
 
@@ -290,27 +289,27 @@ def bone_directions(joints: FloatArray) -> FloatArray:
     return np.asarray(bones / np.where(length > 1e-6, length, np.nan))
 
 
-def _shown(canonical: Motion) -> FloatArray:
-    """The joints of `body15`, NaN also where the estimator only guessed."""
-    guessed = canonical.visibility[:, 1:] < VISIBLE
+def _visible_joints(canonical: Motion) -> FloatArray:
+    """The joints of `body15`, NaN also where the pose estimator only guesses."""
+    guessed = canonical.visibility[:, 1:] < SEEN_FROM
     return np.where(guessed[:, :, None], np.nan, canonical.joints[:, 1:]).astype(np.float32)
 
 
-def _followed(ours: FloatArray, theirs: FloatArray, frames: IntArray, reach: int) -> IntArray:
+def _follow_frames(ours: FloatArray, theirs: FloatArray, frames: IntArray, reach: int) -> IntArray:
     """The frame of the clip that goes with each frame of the reference, near the expected one.
 
-    The cheapest way through: what the poses differ by, and a little for each frame by which the clip
-    gets later or earlier, which is by one frame at most.
+    The cheapest path: the difference of the poses, plus a little for each frame by which the clip gets later
+    or earlier, at most one at a time.
     """
     shifts = np.arange(-reach, reach + 1)
     last = len(ours) - 1
-    cost = np.stack([_unlikeness(ours[np.clip(frames + shift, 0, last)], theirs) for shift in shifts], axis=1)
+    cost = np.stack([_pose_cost(ours[np.clip(frames + shift, 0, last)], theirs) for shift in shifts], axis=1)
     outside = (frames[:, None] + shifts < 0) | (frames[:, None] + shifts > last)
     cost[outside] += 2.0  # more than any pose differs
     best, came = cost[0].copy(), np.zeros(cost.shape, dtype=np.int64)
     for row in range(1, len(cost)):
-        earlier = np.concatenate([[np.inf], best[:-1]]) + _HURRY
-        later = np.concatenate([best[1:], [np.inf]]) + _HURRY
+        earlier = np.concatenate([[np.inf], best[:-1]]) + _LATENESS_COST
+        later = np.concatenate([best[1:], [np.inf]]) + _LATENESS_COST
         ways = np.stack([earlier, best, later])
         chosen = np.where(ways[1] <= ways.min(axis=0), 1, ways.argmin(axis=0))
         best = ways[chosen, np.arange(len(shifts))] + cost[row]
@@ -324,15 +323,15 @@ def _followed(ours: FloatArray, theirs: FloatArray, frames: IntArray, reach: int
     return np.maximum.accumulate(np.clip(frames + shifts[path], 0, last))
 
 
-def _unlikeness(ours: FloatArray, theirs: FloatArray) -> Seconds:
-    """1 - cosine of the bones, their mean by frame; 0 where none is shown."""
-    return np.nan_to_num(_mean(1 - (ours * theirs).sum(axis=2), axis=1)).astype(np.float64)
+def _pose_cost(ours: FloatArray, theirs: FloatArray) -> Seconds:
+    """1 - cosine of the bones, mean per frame; 0 where none is shown."""
+    return np.nan_to_num(_finite_means(1 - (ours * theirs).sum(axis=2), axis=1)).astype(np.float64)
 
 
-def _even_tempo(reference: Seconds, query: Seconds) -> tuple[float, float]:
-    """Slope and start of the straight line through the moments: median of slopes, then of starts.
+def _fit_even_tempo(reference: Seconds, query: Seconds) -> tuple[float, float]:
+    """Slope and start of the straight line through the times: median of slopes, then of starts.
 
-    Moments half the performance apart, so that a hesitation does not turn the line.
+    Slopes are of times half the performance apart, so that a hesitation does not turn the line.
     """
     half = len(reference) // 2
     if half == 0:
@@ -343,6 +342,6 @@ def _even_tempo(reference: Seconds, query: Seconds) -> tuple[float, float]:
 
 
 def compared_spans(comparison: Comparison) -> tuple[Span, Span]:
-    """What was compared: of the clip, and of the reference."""
+    """The spans of the clip and of the reference that were compared."""
     own, theirs = comparison.query, comparison.reference
     return Span(float(own[0]), float(own[-1]) + 1e-3), Span(float(theirs[0]), float(theirs[-1]) + 1e-3)

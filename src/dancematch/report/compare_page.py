@@ -15,7 +15,7 @@ from dancematch.report.page import render_page, write_page
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
-_FPS = 15.0  # of the figures: enough for the eye, half the page
+_FPS = 15.0  # of the figures: enough for the eye, at half the size of the page
 
 
 def write_comparison(
@@ -27,31 +27,29 @@ def write_comparison(
 
 
 def summarise(comparison: Comparison) -> str:
-    """What there is to say of the two as a whole, in a sentence or two."""
+    """The comparison as a whole in a few sentences."""
     match, mean = comparison.match, comparison.mean
     manner = "mirrored, " if match.mirrored else ""
     seen = mean[np.isfinite(mean)]
     off = f"{seen.mean():.0f} degrees apart on average" if len(seen) else "no bone is seen in both"
+    # Where the verdict is not the match's, too little of the time matches.
+    short = comparison.verdict != match.verdict
+    needed = f", less than the {100 * MATCHED_SHARE:.0f} % that a possible match needs" if short else ""
     return (
         f"Seconds {comparison.query[0]:.1f} to {comparison.query[-1]:.1f} of the clip, {manner}beside "
         f"{comparison.reference[0]:.1f} to {comparison.reference[-1]:.1f} of the reference, at "
         f"{comparison.tempo:.2f} times its tempo: {off}. "
         f"{capitalise(comparison.verdict)}: the words match for {100 * comparison.matched:.0f} % of the time"
-        f"{_needed(comparison)}. "
-        + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
+        f"{needed}. " + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
     )
 
 
-def _needed(comparison: Comparison) -> str:
-    """Why it is no match, where that is not by the likelihood ratio."""
-    short = comparison.verdict != comparison.match.verdict
-    return f", less than the {100 * MATCHED_SHARE:.0f} % that a possible match needs" if short else ""
-
-
 def describe_moment(moment: MomentDifference) -> str:
-    """A moment in words."""
+    """When the moment is, which bones differ by how many degrees, and lateness."""
+    far = {"low": "low", "high": "high"}
     bones = ", ".join(
-        f"{bone.bone} {bone.mean:.0f}" + (f" (too {_way(bone.tendency)})" if bone.tendency else "")
+        f"{bone.bone} {bone.mean:.0f}"
+        + (f" (too {far.get(bone.tendency, f'far {bone.tendency}')})" if bone.tendency else "")
         for bone in moment.bones
     )
     return (
@@ -60,16 +58,13 @@ def describe_moment(moment: MomentDifference) -> str:
 
 
 def describe_lateness(seconds: float) -> str:
-    """Said only where it can be seen."""
+    """By how much a moment is late or early; empty where that cannot be seen."""
     return "" if abs(seconds) < 0.1 else f"; {abs(seconds):.1f} s {'late' if seconds > 0 else 'early'}"
 
 
-def _way(tendency: str) -> str:
-    return f"far {tendency}" if tendency not in ("low", "high") else tendency
-
-
 def _page_data(comparison: Comparison) -> dict[str, Any]:
-    step = _seconds_apart(comparison)
+    times = comparison.reference
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 1 / 30
     every = max(1, round(1 / (_FPS * step)))
     kept = np.arange(0, len(comparison.query), every)
     bones = [
@@ -104,13 +99,8 @@ def _page_data(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _seconds_apart(comparison: Comparison) -> float:
-    times = comparison.reference
-    return float(np.median(np.diff(times))) if len(times) > 1 else 1 / 30
-
-
 def round_values(values: Iterable[Any], digits: int) -> list[float | int | None]:
-    """Numbers as JSON can say them; None where there is none."""
+    """Rounded numbers for JSON; None where a value is not finite."""
     return [
         None if not np.isfinite(value) else int(value) if digits == 0 else round(float(value), digits)
         for value in np.round(np.asarray(values), digits)

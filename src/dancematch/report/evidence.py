@@ -1,11 +1,12 @@
-"""What speaks for a match and what against it, with all that it takes to find the same again.
+"""The evidence for and against a match, with all that is needed to find the same again.
 
-`gather_evidence` gathers it; `evidence_page.py` writes it for people who know dances or laws, not programs.
+`evidence_text.py` says it in sentences and `evidence_page.py` as a page, for readers who know dances or laws,
+not programs.
 """
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -26,21 +27,24 @@ from dancematch.pipeline.files import content_hash
 from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
 from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments
-from dancematch.report.evidence_strength import Commonness, Likelihood, commonness_of, likelihood_of
+from dancematch.report.evidence_strength import (
+    Commonness,
+    Likelihood,
+    measure_commonness,
+    measure_likelihood,
+)
 from dancematch.report.footage import Footage, MarkedStill
 from dancematch.search.confidence.verdict import MAX_EVALUE
-from dancematch.search.explain import BESIDE_SECONDS, MetricValue
-from dancematch.search.explain import EvidenceMatrix as Alignment
+from dancematch.search.explain import BESIDE_SECONDS, EvidenceMatrix, MetricValue, make_passage
 from dancematch.search.settings import DanceFilter
-from dancematch.search.stage2.local_alignment import AlignedSegment, IntArray
+from dancematch.search.stage2.local_alignment import IntArray
 from dancematch.search.stage2.synchrony import SynchronyPeak, lag_curve
-from dancematch.tracks import KnownTrack
-from dancematch.types import Fingerprint, FloatArray, Match, Passage, Span
+from dancematch.types import FloatArray, Match, Passage, Span
 
-MOMENTS = 6  # at which the two are shown side by side
+MOMENTS = 6  # shown side by side
 NEAREST = 5  # other dances that are named
 ALSO_ALIKE = 3  # passages at other places that are named
-# Body parts that a layman knows, by the channels of the same name, and the bones that belong to each.
+# The channels whose names a layman knows, and the bones of each.
 LIMBS: Mapping[str, tuple[str, ...]] = {
     **{f"{side}_arm": (f"{side} upper arm", f"{side} forearm") for side in ("left", "right")},
     "torso": ("head", "torso", "shoulders", "hips"),
@@ -52,7 +56,7 @@ FileKind = Literal["video", "motion file", "motion words"]
 
 @dataclass(frozen=True)
 class QueryFile:
-    """The file that was asked about."""
+    """The file of the query clip."""
 
     name: str
     sha256: str
@@ -73,17 +77,17 @@ class CatalogueFacts:
 
 @dataclass(frozen=True)
 class Limb:
-    """How far one part of the body agrees over the matching passages."""
+    """How far one part of the body agrees over the matching passages; None if not seen in both."""
 
     name: str
-    agreement: float | None  # of its words: 1 the same, 0 as unrelated dances are; None if not seen in both
+    agreement: float | None  # of its words: 1 the same, 0 as in unrelated dances
     degrees: float | None  # between the two dancers' bones
-    unrelated: float | None  # the same between moments of the two that do not belong together
+    unrelated: float | None  # degrees between moments of the two that do not belong together
 
 
 @dataclass(frozen=True)
 class MomentPair:
-    """A moment of both."""
+    """A moment of the clip and the moment of the dance that goes with it."""
 
     query: float  # seconds
     reference: float
@@ -92,9 +96,9 @@ class MomentPair:
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """What is drawn."""
+    """The arrays that a report draws."""
 
-    alignment: Alignment
+    alignment: EvidenceMatrix
     query: FloatArray  # [moments, 15, 3] facing forward; mirrored if the match is
     reference: FloatArray
     lags: FloatArray  # [lags] seconds of the dance at which the clip's dancer may begin
@@ -108,7 +112,6 @@ class Evidence:
 
     clip: QueryFile
     reference: Dance
-    reference_dancer: int
     has_skeletons: bool  # of the reference; without, it is drawn from its words
     match: Match
     likelihood: Likelihood
@@ -117,15 +120,15 @@ class Evidence:
     others: tuple[Match, ...]  # the next best dances for the same dancer
     metrics: Mapping[str, MetricValue]
     limbs: tuple[Limb, ...]
-    passages: tuple[Passage, ...]  # that agree along the line of the match, in order of time
-    also_alike: tuple[Passage, ...]  # the best of those that agree at other places, in order of time
-    covered: float  # the share of the clip's matching segment that they cover
+    passages: tuple[Passage, ...]  # along the line of the match, in order of time
+    also_alike: tuple[Passage, ...]  # the best passages at other places, in order of time
+    covered: float  # share of the clip's matching segment that the passages cover
     moments: tuple[MomentPair, ...]
     catalogue: CatalogueFacts
     model_id: str
     version: str  # of this package
     made: str  # when: UTC, ISO 8601
-    command: str  # that does it again
+    command: str  # that repeats the report
     pictures: Pictures = field(repr=False)
 
     @property
@@ -140,12 +143,9 @@ class Evidence:
 
 
 def read_query_file(
-    catalogue: Catalogue,
-    path: str | Path,
-    *,
-    on_progress: Progress | None = None,
+    catalogue: Catalogue, path: str | Path, *, on_progress: Progress | None = None
 ) -> tuple[QueryClip, QueryFile, Footage | None]:
-    """Read a clip for `gather_evidence`: its dancers, what file it is and, of a video, its pictures."""
+    """Read a clip for `gather_evidence`: its dancers, its file and, of a video, its pictures."""
     path = Path(path)
     clip, query = QueryFile(path.name, content_hash(path), "video"), catalogue.read_query(path, on_progress)
     if formats.is_motion_file(path):
@@ -156,7 +156,7 @@ def read_query_file(
 
 
 def command_for(catalogue: str, clip: str, dance_id: str, *options: str) -> str:
-    """The command that writes the same report, as a shell takes it."""
+    """The shell command that writes the same report."""
     names, options = [catalogue, clip], ("--report", "again.html", f"--dance={dance_id}", *options)
     if any(name.startswith("-") for name in names):
         return shlex.join(["dancematch", "search", *options, "--", *names])
@@ -164,7 +164,7 @@ def command_for(catalogue: str, clip: str, dance_id: str, *options: str) -> str:
 
 
 def limit_option(max_evalue: float) -> tuple[str, ...]:
-    """How a command says which E-value is the limit; nothing if it is the usual one."""
+    """The option that says which E-value is the limit; empty if it is the default."""
     return () if max_evalue == MAX_EVALUE else ("--max-evalue", repr(max_evalue))
 
 
@@ -178,45 +178,44 @@ def gather_evidence(
     footage: Footage | None = None,
     command: str | None = None,
 ) -> Evidence:
-    """Gather what there is to say of a clip and the dance of that name or, without one, the best match.
+    """The evidence for a clip being the dance of that name or, without a name, the best match.
 
-    `footage` lets the report show the clip's own pictures. `command` says how to repeat it, if it is not
-    the plain command on files of these names.
+    `footage` lets the report show the clip's own pictures. `command` says how to repeat the report, if that
+    is not the plain command on files of these names.
     """
     if dance_id is not None:
-        catalogue.dance(dance_id)  # refused if there is none
+        catalogue.dance(dance_id)  # raises if there is none
     engine = catalogue.engine()
-    match, others = _found(catalogue, query, dance_id, max_evalue)
-    own, asked = query.dancer(match.dancer), query.variant(match)
+    match, others = _find_match(catalogue, query, dance_id, max_evalue)
+    own, variant = query.dancer(match.dancer), query.variant(match)
     why, alignment = catalogue.explain(query, match)
-    beside = _beside(catalogue, own, match, alignment)
+    pair = _pair_dancers(catalogue, own, match, alignment)
     name, dances = Path(catalogue.where).name, engine.insight().library.entries.dances
     return Evidence(
         clip=replace(clip, seconds=max(p.motion.span.end for p in query.dancers), dancers=len(query.dancers)),
         reference=catalogue.dance(match.dance_id),
-        reference_dancer=beside.dancer,
-        has_skeletons=beside.has_skeletons,
+        has_skeletons=pair.has_skeletons,
         match=match,
-        likelihood=likelihood_of(engine, asked, match, others, dances, max_evalue),
+        likelihood=measure_likelihood(engine, variant, match, others, dances, max_evalue),
         synchrony=why.synchrony,
-        commonness=commonness_of(engine, own, match, alignment),
+        commonness=measure_commonness(engine, own, match, alignment),
         others=others,
         metrics=why.metrics,
-        limbs=_limbs(beside, alignment),
-        passages=beside.passages,
-        also_alike=_also_alike(alignment),
-        covered=sum(overlap(one.query, match.query) for one in beside.passages) / match.query.seconds,
-        moments=tuple(_moment(beside.both, place) for place in beside.chosen.tolist()),
+        limbs=_measure_limbs(pair, alignment),
+        passages=pair.passages,
+        also_alike=_list_also_alike(alignment),
+        covered=sum(overlap(one.query, match.query) for one in pair.passages) / match.query.seconds,
+        moments=pair.moments,
         catalogue=CatalogueFacts(name, catalogue.identity, catalogue.generation, dances),
         model_id=catalogue.tokeniser.model_id,
         version=version("dancematch"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command or command_for(name, clip.name, match.dance_id, *limit_option(max_evalue)),
-        pictures=_pictures(beside, alignment, why.synchrony, footage),
+        pictures=_collect_pictures(pair, alignment, why.synchrony, footage),
     )
 
 
-def _found(
+def _find_match(
     catalogue: Catalogue, query: QueryClip, dance_id: str | None, max_evalue: float
 ) -> tuple[Match, tuple[Match, ...]]:
     """The match that the report is about, and the best other dances for the same dancer."""
@@ -224,8 +223,7 @@ def _found(
     nearest = search(limit=NEAREST + 1)
     found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
-        only = DanceFilter(among=frozenset({dance_id}))
-        found = search(limit=1, only=only).candidates
+        found = search(limit=1, only=DanceFilter(among=frozenset({dance_id}))).candidates
     if not found:
         what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
         raise InputError(
@@ -236,92 +234,68 @@ def _found(
     return match, tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]
 
 
-def dancer_of(known: Iterable[KnownTrack], words: Fingerprint) -> int:
-    """The dancer of a known dance whose words these are."""
-    return next((one.dancer for one in known if np.array_equal(one.fingerprint.words, words.words)), 1)
-
-
 @dataclass(frozen=True, eq=False)
 class _DancerPair:
-    """The two dancers beside each other."""
+    """The clip's dancer and the dance's, frame by frame."""
 
-    both: Comparison
-    dancer: int  # of the known dance
+    comparison: Comparison
     has_skeletons: bool  # of the known dance
-    paths: tuple[IntArray, ...]  # of the passages
+    paths: tuple[IntArray, ...]  # word pairs of the passages
     passages: tuple[Passage, ...]
-    kept: NDArray[np.intp]  # moments of the comparison within them
+    frames: NDArray[np.intp]  # of the comparison, within the passages
+
+    @cached_property
+    def shown(self) -> NDArray[np.intp]:
+        """Some of the frames, evenly spaced."""
+        count = len(self.frames)
+        return np.unique(self.frames[[int((i + 0.5) * count / MOMENTS) for i in range(MOMENTS)]])
 
     @property
-    def chosen(self) -> NDArray[np.intp]:
-        """Some of the moments, evenly spaced."""
-        count = len(self.kept)
-        return np.unique(self.kept[[int((i + 0.5) * count / MOMENTS) for i in range(MOMENTS)]])
+    def moments(self) -> tuple[MomentPair, ...]:
+        """The shown frames as moments of both."""
+        both = self.comparison
+        values = zip(both.query[self.shown], both.reference[self.shown], both.mean[self.shown], strict=True)
+        return tuple(
+            MomentPair(float(own), float(theirs), None if math.isnan(degrees) else float(degrees))
+            for own, theirs, degrees in values
+        )
 
 
-def _beside(catalogue: Catalogue, own: QueryDancer, match: Match, alignment: Alignment) -> _DancerPair:
-    number = dancer_of(catalogue.tracks([match.dance_id]), alignment.reference)
-    motion = catalogue.dancers(match.dance_id).get(number)
-    theirs = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
-    ours = mirror(own.motion) if match.mirrored else own.motion
+def _pair_dancers(
+    catalogue: Catalogue, own: QueryDancer, match: Match, alignment: EvidenceMatrix
+) -> _DancerPair:
+    motion = catalogue.dancers(match.dance_id).get(match.reference_dancer)
+    reference = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
+    clip = mirror(own.motion) if match.mirrored else own.motion
     segments = order_segments(alignment.on_the_line)
-    both = align_dancers(match, alignment, canonicalise(ours), canonicalise(theirs), segments)
-    passages = tuple(_passage(alignment, one) for one in segments)
-    kept = _kept(both, alignment, passages or [Passage(match.query, match.reference, match.tempo or 1.0)])
-    return _DancerPair(both, number, motion is not None, tuple(one.path for one in segments), passages, kept)
+    comparison = align_dancers(match, alignment, canonicalise(clip), canonicalise(reference), segments)
+    passages = tuple(make_passage(alignment, one) for one in segments)
+    spans = passages or [Passage(match.query, match.reference, match.tempo or 1.0)]
+    frames = _frames_within(comparison, alignment, spans)
+    return _DancerPair(comparison, motion is not None, tuple(one.path for one in segments), passages, frames)
 
 
-def _passage(alignment: Alignment, segment: AlignedSegment) -> Passage:
-    query, reference = alignment.query.span(*segment.query), alignment.reference.span(*segment.reference)
-    return Passage(query, reference, segment.tempo)
+def _frames_within(
+    comparison: Comparison, alignment: EvidenceMatrix, passages: Sequence[Passage]
+) -> NDArray[np.intp]:
+    """The frames of the comparison on the line of the match at which both are in one of the passages.
 
-
-def _also_alike(alignment: Alignment) -> tuple[Passage, ...]:
-    best = [_passage(alignment, one) for one in alignment.elsewhere[:ALSO_ALIKE]]
-    return tuple(sorted(best, key=lambda one: (one.query.start, one.reference.start)))
-
-
-def _kept(both: Comparison, alignment: Alignment, passages: Sequence[Passage]) -> NDArray[np.intp]:
-    """The moments of the comparison on the line of the match at which both are in one of the passages."""
-    near = np.abs(both.reference - alignment.place(both.query)) <= BESIDE_SECONDS
+    Where there are none, those on the line; where there are none of these either, all.
+    """
+    own, theirs = comparison.query, comparison.reference
+    near = np.abs(theirs - alignment.place(own)) <= BESIDE_SECONDS
     inside = [
-        (both.query >= one.query.start) & (both.query < one.query.end)
-        & (both.reference >= one.reference.start) & (both.reference < one.reference.end)
+        (own >= one.query.start) & (own < one.query.end)
+        & (theirs >= one.reference.start) & (theirs < one.reference.end)
         for one in passages
     ]  # fmt: skip
-    kept = np.flatnonzero(np.any(inside, axis=0) & near)
-    return kept if len(kept) else np.flatnonzero(near) if near.any() else np.arange(len(near))
+    frames = np.flatnonzero(np.any(inside, axis=0) & near)
+    return frames if len(frames) else np.flatnonzero(near) if near.any() else np.arange(len(near))
 
 
-def _moment(both: Comparison, place: int) -> MomentPair:
-    degrees = float(both.mean[place])
-    return MomentPair(
-        float(both.query[place]), float(both.reference[place]), None if math.isnan(degrees) else degrees
-    )
-
-
-def _limbs(beside: _DancerPair, alignment: Alignment) -> tuple[Limb, ...]:
-    """Each part that a layman knows or, of a model that has none of them, each of its channels."""
-    pairs = np.concatenate(beside.paths) if beside.paths else alignment.straight
-    agreed = dict(zip(alignment.codebook.channels, alignment.by_channel(pairs), strict=True))
-    apart, unrelated = beside.both.degrees[beside.kept], _unrelated(beside.both)
-    numbers = {bone: number for number, bone in enumerate(BONES)}
-    limbs = []
-    for name in [name for name in LIMBS if name in agreed] or list(agreed):
-        bones = [numbers[bone] for bone in LIMBS.get(name, ())]
-        values = agreed[name], _mean(apart[:, bones]), _mean(unrelated[:, bones])
-        limbs.append(Limb(name.replace("_", " "), *map(_known, values)))
-    return tuple(limbs)
-
-
-def _unrelated(both: Comparison) -> FloatArray:
-    """Degrees between the bones of the two at moments far apart, which do not belong together."""
-    ours, theirs = bone_directions(both.query_joints), bone_directions(both.reference_joints)
-    count = len(ours)
-    cosines = [
-        (ours * np.roll(theirs, round(share * count), axis=0)).sum(axis=2) for share in (0.25, 0.5, 0.75)
-    ]
-    return np.asarray(np.degrees(np.arccos(np.clip(np.concatenate(cosines), -1, 1))), dtype=np.float32)
+def _list_also_alike(alignment: EvidenceMatrix) -> tuple[Passage, ...]:
+    best = [make_passage(alignment, one) for one in alignment.elsewhere[:ALSO_ALIKE]]
+    return tuple(sorted(best, key=lambda one: (one.query.start, one.reference.start)))
 
 
 def overlap(one: Span, other: Span) -> float:
@@ -329,27 +303,50 @@ def overlap(one: Span, other: Span) -> float:
     return max(0.0, min(one.end, other.end) - max(one.start, other.start))
 
 
-def _mean(values: FloatArray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else math.nan
+def _measure_limbs(pair: _DancerPair, alignment: EvidenceMatrix) -> tuple[Limb, ...]:
+    """Each part that a layman knows or, of a model that has none of them, each of its channels."""
+    steps = np.concatenate(pair.paths) if pair.paths else alignment.straight
+    agreements = dict(zip(alignment.codebook.channels, alignment.by_channel(steps), strict=True))
+    apart, unrelated = pair.comparison.degrees[pair.frames], _unrelated_degrees(pair.comparison)
+    numbers = {bone: number for number, bone in enumerate(BONES)}
+    limbs = []
+    for name in [name for name in LIMBS if name in agreements] or list(agreements):
+        bones = [numbers[bone] for bone in LIMBS.get(name, ())]
+        values = agreements[name], _finite_mean(apart[:, bones]), _finite_mean(unrelated[:, bones])
+        limbs.append(Limb(name.replace("_", " "), *map(_round_or_none, values)))
+    return tuple(limbs)
 
 
-def _known(value: float) -> float | None:
+def _unrelated_degrees(comparison: Comparison) -> FloatArray:
+    """Degrees between the bones of the two at moments far apart, which do not belong together."""
+    own, theirs = bone_directions(comparison.query_joints), bone_directions(comparison.reference_joints)
+    cosines = [
+        (own * np.roll(theirs, round(share * len(own)), axis=0)).sum(axis=2) for share in (0.25, 0.5, 0.75)
+    ]
+    return np.asarray(np.degrees(np.arccos(np.clip(np.concatenate(cosines), -1, 1))), dtype=np.float32)
+
+
+def _finite_mean(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else math.nan
+
+
+def _round_or_none(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 4)
 
 
-def _pictures(
-    beside: _DancerPair, alignment: Alignment, peak: SynchronyPeak | None, footage: Footage | None
+def _collect_pictures(
+    pair: _DancerPair, alignment: EvidenceMatrix, peak: SynchronyPeak | None, footage: Footage | None
 ) -> Pictures:
-    both, chosen = beside.both, beside.chosen
-    stills = () if footage is None else footage.stills(both.match.dancer, both.query[chosen].tolist())
+    both, shown = pair.comparison, pair.shown
+    stills = () if footage is None else footage.stills(both.match.dancer, both.query[shown].tolist())
     return Pictures(
-        alignment, both.query_joints[chosen], both.reference_joints[chosen],
+        alignment, both.query_joints[shown], both.reference_joints[shown],
         *_lag_curve(alignment, 1.0 if peak is None else peak.tempo), tuple(stills),
     )  # fmt: skip
 
 
-def _lag_curve(alignment: Alignment, tempo: float) -> tuple[FloatArray, FloatArray]:
+def _lag_curve(alignment: EvidenceMatrix, tempo: float) -> tuple[FloatArray, FloatArray]:
     """The correlation of both dancers over time lag, on the dance's clock; empty where bones are not seen."""
     query, reference = alignment.query, alignment.reference
     if query.bones is None or reference.bones is None:

@@ -87,7 +87,7 @@ def _compared(found: Evidence) -> Iterator[tuple[str, str, str]]:
     named = " · ".join(part for part in (known.label, known.collection) if part)
     yield "matching segment", _span(match.query), _span(match.reference)
     yield "whole length", f"{clip.seconds:.1f} s", f"{known.seconds:.1f} s"
-    yield "dancer", f"{match.dancer} ({dancers})", f"{found.reference_dancer} (of {known.dancers})"
+    yield "dancer", f"{match.dancer} ({dancers})", f"{match.reference_dancer} (of {known.dancers})"
     yield "file", f"{clip.name} ({clip.kind})", known.source
     yield "known as", "", f"{known.dance_id}{f' ({named})' if named else ''}, added {known.added[:10]}"
     yield "SHA-256 of the file", clip.sha256, known.content_hash

@@ -1,4 +1,4 @@
-"""How strongly the evidence speaks for a match, and how rare its passage is among a catalogue's dances."""
+"""How strong the evidence for a match is, and how common its best passage is among a catalogue's dances."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,27 +8,27 @@ from dancematch.pipeline.query import QueryDancer
 from dancematch.search.confidence.cohort import FEWEST
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query
-from dancematch.search.explain import EvidenceMatrix as Alignment
+from dancematch.search.explain import EvidenceMatrix
 from dancematch.search.stage2.passage_rarity import holders
 from dancematch.types import Match, Span, Verdict
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """How strongly the evidence speaks, beside what unrelated dances reach; ratios are log10."""
+    """The likelihood ratio of a match beside those of unrelated dances; ratios are log10."""
 
     evalue: float
-    max_evalue: float  # of a match: the decision
+    max_evalue: float  # that a match may have
     log_ratio: float  # of the match
     needed: float | None  # for a match; None where no ratio is enough
-    needed_if_possible: float | None  # for a possible match; None where there is none beside a match
+    needed_if_possible: float | None  # for a possible match; None where every possible match is a match
     dances: int  # that were searched
-    cohort: tuple[float, ...]  # ratios of unrelated dances that the model brings along
+    cohort: tuple[float, ...]  # ratios of the background cohort, unrelated dances that come with the model
     others: Mapping[str, float]  # ratios of the next best dances of the catalogue
 
     @property
     def verdict_alone(self) -> Verdict:
-        """The verdict if the catalogue held this dance alone: another one depends on how many it holds."""
+        """The verdict if the catalogue held this dance alone."""
         return verdict_of(evalue_of(self.log_ratio, 1), self.max_evalue)
 
     @property
@@ -39,11 +39,11 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class Commonness:
-    """How rare the best passage is among the other dances of the catalogue."""
+    """How far the best passage agrees with other dances too: 1 the same words, 0 unrelated."""
 
     passage: Span  # of the clip
-    agreement: float  # with the dance it was matched with: 1 word for word the same, 0 unrelated
-    others: Mapping[str, float]  # with the other dances that were looked at, the most alike first
+    agreement: float  # with the dance of the match
+    others: Mapping[str, float]  # agreement with the other dances that were compared, the highest first
 
     @property
     def as_alike(self) -> list[str]:
@@ -51,19 +51,19 @@ class Commonness:
         return [name for name, value in self.others.items() if value >= self.agreement]
 
 
-def likelihood_of(
-    engine: Engine, asked: Query, match: Match, others: Sequence[Match], dances: int, max_evalue: float
+def measure_likelihood(
+    engine: Engine, variant: Query, match: Match, others: Sequence[Match], dances: int, max_evalue: float
 ) -> Likelihood:
-    """How strongly the evidence speaks for a match; `asked` is the variant of the query that it is of."""
-    scored = engine.scored(asked, match.dance_id)
+    """The likelihood ratio of a match with its cohort; `variant` is that of the query that was matched."""
+    scored = engine.scored(variant, match.dance_id)
     if not match.parts.get("synchrony_seconds"):
-        scored = replace(scored, basis="words")  # as the match was judged
+        scored = replace(scored, basis="words")  # as in the search
     null = scored.null_log_ratios.tolist() if len(scored.null) else []
     return Likelihood(
         evalue=float(match.evalue if match.evalue is not None else math.inf),
         max_evalue=max_evalue,
         log_ratio=match.log_ratio or 0.0,
-        needed=_needed(dances, max_evalue),
+        needed=None if max_evalue <= 0 else math.log10(dances / max_evalue),
         needed_if_possible=math.log10(dances / POSSIBLE_EVALUE) if max_evalue < POSSIBLE_EVALUE else None,
         dances=dances,
         cohort=tuple(round(ratio, 3) for ratio in null),
@@ -71,21 +71,16 @@ def likelihood_of(
     )
 
 
-def _needed(dances: int, evalue: float) -> float | None:
-    """The log likelihood ratio from which on a search of so many dances has at most this E-value."""
-    if evalue <= 0:
-        return None
-    return math.log10(dances / evalue)
-
-
-def commonness_of(engine: Engine, own: QueryDancer, match: Match, alignment: Alignment) -> Commonness:
-    """How rare the match's best passage is, as seen and mirrored."""
+def measure_commonness(
+    engine: Engine, own: QueryDancer, match: Match, alignment: EvidenceMatrix
+) -> Commonness:
+    """How far each dance agrees with the match's best passage, as seen or mirrored."""
     first, last = int(alignment.path[0, 0]), int(alignment.path[-1, 0])
-    readings = [
+    variants = [
         Query(one.segment(min(first, len(one) - 1), min(last, len(one) - 1)))
         for one in (own.words, own.mirrored)
     ]
-    agreements = holders(engine, readings, [match.dance_id])
+    agreements = holders(engine, variants, [match.dance_id])
     agreement = agreements.pop(match.dance_id)
     ordered = sorted(agreements.items(), key=lambda one: (-one[1], one[0]))
     return Commonness(alignment.query.span(first, last), agreement, dict(ordered))

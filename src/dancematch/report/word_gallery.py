@@ -1,4 +1,4 @@
-"""The vocabulary as one HTML page that needs nothing beside it: every word a small moving figure.
+"""The vocabulary as one HTML page that needs nothing beside it: one small moving figure per word.
 
 The words go into the page as JSON; its script draws what is in view.
 """
@@ -26,29 +26,29 @@ from dancematch.types import Fingerprint, FloatArray
 def write_gallery(
     path: str | Path,
     tokeniser: Tokeniser,
-    said: Sequence[Fingerprint],
+    dances: Sequence[Fingerprint],
     *,
     source: str,
     overwrite: bool = False,
     on_progress: Progress | None = None,
 ) -> None:
-    """Write the page; `said` tells how common each word is, and `source` where that was said."""
+    """Write the page; `dances` are what words are counted in, and `source` is what the page calls them."""
     total = len(tokeniser.codebook.channels) * tokeniser.vocabulary
     figures = {}
-    for done, figure in enumerate(decode_words(tokeniser, said), start=1):
+    for done, figure in enumerate(decode_words(tokeniser, dances), start=1):
         figures[figure.channel, figure.word] = figure
         if on_progress is not None:
             on_progress(done / total)
-    data = _page_data(tokeniser, said, figures) | {"source": source}
+    data = _page_data(tokeniser, dances, figures) | {"source": source}
     page = render_page("word_gallery.html", model=tokeniser.model_id, data=data)
     write_page(path, page, overwrite=overwrite)
 
 
 def _page_data(
-    tokeniser: Tokeniser, said: Sequence[Fingerprint], figures: dict[tuple[str, int], WordMotion]
+    tokeniser: Tokeniser, dances: Sequence[Fingerprint], figures: dict[tuple[str, int], WordMotion]
 ) -> dict[str, Any]:
-    """Everything the page's script is told; a word is [number, count, alike, how alike in %, centimetres]."""
-    words = list_words(tokeniser, said)
+    """The data of the page's script; a word is [number, count, alike, how alike in %, centimetres]."""
+    words = list_words(tokeniser, dances)
     channels = [
         {
             "name": name,
@@ -70,10 +70,10 @@ def _page_data(
     return {
         "model": tokeniser.model_id,
         "seconds": tokeniser.seconds_per_word,
-        "dances": len(said),
+        "dances": len(dances),
         "joints": BODY15.joints,
         "parents": BODY15.parents,
-        "body": _centimetres(neutral_pose(tokeniser, said)[1:]),  # without the root
+        "body": _centimetres(neutral_pose(tokeniser, dances)[1:]),  # without the root
         "channels": channels,
     }
 

@@ -199,7 +199,7 @@ def explain(
     scores = _score_again(engine, query, match, settings)
     evidence = scores.evidence
     groups = tuple(
-        tuple(_passage(evidence, segment) for segment in group) for group in repeats(evidence.segments)
+        tuple(make_passage(evidence, segment) for segment in group) for group in repeats(evidence.segments)
     )
     explanation = Explanation(
         dict(_measure(scores, settings)), evidence.said(), groups,
@@ -294,7 +294,8 @@ def _synchrony(evidence: EvidenceMatrix, match: Match) -> SynchronyPeak | None:
     return min(known, key=lambda peak: abs(peak.correlation - judged), default=None)
 
 
-def _passage(evidence: EvidenceMatrix, segment: AlignedSegment) -> Passage:
+def make_passage(evidence: EvidenceMatrix, segment: AlignedSegment) -> Passage:
+    """The times of a segment in the clip and in the dance."""
     return Passage(
         evidence.query.span(*segment.query), evidence.reference.span(*segment.reference), segment.tempo
     )

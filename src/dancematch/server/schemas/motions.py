@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from dancematch.motion import to_body15
 from dancematch.pipeline.analysis import ImageTrack
-from dancematch.report.compare import VISIBLE
 from dancematch.server.schemas.base import IntegerRows, SkeletonResponse, round_rows, round_times
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Fingerprint, Motion, Skeleton
@@ -96,7 +95,7 @@ class ImageResponse(BaseModel):
                 dancer=number,
                 times=round_times(track.times),
                 frames=round_rows(
-                    np.where(track.visibility[:, :, None] >= VISIBLE, 1000 * track.image, np.nan)
+                    np.where(track.visibility[:, :, None] >= SEEN_FROM, 1000 * track.image, np.nan)
                 ),
             )
             for number, track in enumerate(tracks, start=1)

@@ -40,7 +40,7 @@ def floor_background() -> list[Fingerprint]:
     return load_background(floor(), "floor")
 
 
-def spoken(rows: object, visibility: object = None) -> Fingerprint:
+def words_in(rows: object, visibility: object = None) -> Fingerprint:
     """Words of the small model: the same row for all seven channels unless rows of seven are given."""
     words = np.asarray(rows, dtype=np.uint16)
     if words.ndim == 1:
@@ -51,7 +51,7 @@ def spoken(rows: object, visibility: object = None) -> Fingerprint:
 def test_words_are_counted_where_they_are_seen():
     seen = np.ones((4, 7), dtype=np.float32)
     seen[3, 0] = 0.1  # a guess
-    counts = count_words(small_model(), [spoken([5, 5, 2, 2], seen), spoken([5])])
+    counts = count_words(small_model(), [words_in([5, 5, 2, 2], seen), words_in([5])])
 
     assert [3, 1] == counts[0, [5, 2]].tolist()
     assert [3, 2] == counts[1, [5, 2]].tolist()
@@ -64,7 +64,7 @@ def test_words_of_another_model_are_not_counted():
 
 
 def test_the_most_common_words_come_first():
-    words = list_words(small_model(), [spoken([5, 5, 2, 7, 7, 7])])
+    words = list_words(small_model(), [words_in([5, 5, 2, 7, 7, 7])])
     first = [word for word in words if word.channel == "torso"]
 
     assert [7, 5, 2, 0, 1, 3] == [word.word for word in first[:6]]
@@ -78,13 +78,13 @@ def test_the_nearest_words_are_those_that_the_codebook_finds_alike():
     book = small_model().codebook
     for word in list_words(small_model(), [], nearest=3):
         row = book.similarity[CHANNELS.index(word.channel), word.word]
-        told = [near.similarity for near in word.nearest]
+        given = [near.similarity for near in word.nearest]
 
         assert word.word not in [near.word for near in word.nearest]
-        assert pytest.approx(np.sort(np.delete(row, word.word))[::-1][:3], abs=1e-4) == told
+        assert pytest.approx(np.sort(np.delete(row, word.word))[::-1][:3], abs=1e-4) == given
 
 
-def test_channels_speak_of_the_joints_of_their_layout():
+def test_channels_have_the_joints_of_their_layout():
     assert dict(LAYOUTS["parts7"]) == channel_joints(small_model())
     assert dict(LAYOUTS["whole"]) == channel_joints(load_model("floor-whole"))
 
@@ -93,7 +93,7 @@ def test_a_model_of_unknown_channels_cannot_be_drawn():
     class Tails:
         codebook = Codebook("tails", ("tail",), np.zeros((1, 2, 1)), np.ones((1, 2, 2)))
 
-    with pytest.raises(ModelError, match="which joints the channels tail speak of is not known"):
+    with pytest.raises(ModelError, match="the joints of the channels tail are not known"):
         channel_joints(Tails())  # type: ignore[arg-type]
 
 
@@ -119,8 +119,8 @@ def test_a_figure_shows_what_its_word_means():
 
 
 @pytest.mark.parametrize("make", [small_model, shipped])
-def test_a_figure_knows_nothing_of_the_others(make):
-    """All words are decoded at once; each looks as if it were said alone, over and over."""
+def test_a_figure_does_not_depend_on_the_others(make):
+    """All words are decoded at once; each looks as if it came alone, over and over."""
     model, times = make(), 9
     joints = list(channel_joints(model).values())
     shared = [bool(set(other) & set(joints[0])) for other in joints[1:]]
@@ -138,9 +138,9 @@ def test_a_figure_knows_nothing_of_the_others(make):
         np.testing.assert_allclose(middle, figure.joints, atol=1e-5)
 
 
-def test_the_neutral_body_says_the_most_common_words():
-    common = spoken([3, 3, 3])
-    pose = neutral_pose(small_model(), [common, spoken([1, 1])])
+def test_the_neutral_body_has_the_most_common_words():
+    common = words_in([3, 3, 3])
+    pose = neutral_pose(small_model(), [common, words_in([1, 1])])
 
     np.testing.assert_allclose(small_model().decode(common).joints.mean(axis=0), pose, atol=1e-6)
 
@@ -168,7 +168,7 @@ class Page(HTMLParser):
 
     @property
     def content(self) -> dict:
-        """What the page's script is told."""
+        """The data of the page's script."""
         return json.loads(self.scripts[0])
 
 
@@ -182,13 +182,13 @@ def gallery(tmp_path_factory) -> Path:
 def test_the_gallery_has_every_word_in_the_order_of_use(gallery):
     content = Page(gallery.read_text(encoding="utf-8")).content
     expected = list_words(floor(), floor_background())
-    told = [
+    given = [
         (channel["name"], word[0], word[1], word[2])
         for channel in content["channels"]
         for word in channel["words"]
     ]
 
-    assert [(w.channel, w.word, w.count, [near.word for near in w.nearest]) for w in expected] == told
+    assert [(w.channel, w.word, w.count, [near.word for near in w.nearest]) for w in expected] == given
     assert "</script><b>the background</b>" == content["source"]
     assert list(BODY15.joints) == content["joints"]
     for channel in content["channels"]:
@@ -219,7 +219,7 @@ def test_the_gallery_draws_itself_in_a_browser(gallery, browser):
     page.close()
 
     assert 7 * 256 == sum(
-        bool(re.fullmatch(r"[a-z ]+, word \d+, said \d+ times, [\d.]+ %", n)) for n in names
+        bool(re.fullmatch(r"[a-z ]+, word \d+, seen \d+ times, [\d.]+ %", n)) for n in names
     )
     assert 10 < drawn < 7 * 256 / 2
     assert "7 body parts, 256 words each" in text

@@ -20,7 +20,6 @@ from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.wording import ratio_words
 from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
-from dancematch.report import evidence as report
 from dancematch.report.evidence import Evidence, command_for, gather_evidence, read_query_file
 from dancematch.report.evidence_page import render_evidence, write_evidence
 from dancematch.report.evidence_text import cautions, describe_evidence, evalue_text, headline
@@ -322,16 +321,14 @@ def test_a_tempo_is_told_as_that_of_the_match_alone(known, folder):
     )
 
 
-def test_what_agrees_beside_the_matching_stretch_is_only_also_alike(known, folder, monkeypatch):
+def test_what_agrees_beside_the_matching_segment_is_only_also_alike(known, folder, monkeypatch):
     """The moments shown lie where the headline says, even if words and timing agree better elsewhere."""
-    chosen = report._found
-
-    def shifted(*arguments):
-        match, others = chosen(*arguments)
-        span = match.query.end - 3
-        return replace(match, query=Span(0.0, span), reference=Span(3.0, 3.0 + span), tempo=1.0), others
-
-    monkeypatch.setattr(report, "_found", shifted)
+    answer = known.search(folder / "clip.npz")
+    ((match, *others),) = (one.candidates for one in answer.dancers)
+    span = match.query.end - 3
+    shifted = replace(match, query=Span(0.0, span), reference=Span(3.0, 3.0 + span), tempo=1.0)
+    dancer = replace(answer.dancers[0], candidates=(shifted, *others))
+    monkeypatch.setattr(known, "search", lambda *_, **__: replace(answer, dancers=(dancer,)))
     found = evidence_of(known, folder / "clip.npz")
     page = render_evidence(found)
 
