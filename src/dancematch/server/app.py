@@ -30,7 +30,7 @@ from dancematch.server.access.capacity import ConcurrencyLimit, WorkThreads
 from dancematch.server.access.guard import RequestGuard
 from dancematch.server.options import Options
 from dancematch.server.problems import ErrorAnswer, RefusedError
-from dancematch.server.routes import about, dances, jobs, searches
+from dancematch.server.routes import ROUTES
 from dancematch.server.routes.parameters import PATTERN_MEANINGS
 from dancematch.server.service import Service
 
@@ -53,7 +53,7 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.uploads = ConcurrencyLimit(limits.MAX_UPLOADS, "requests")
     app.state.streams = ConcurrencyLimit(limits.MAX_STREAMS, "streams of events")
-    for routes in (about, dances, searches, jobs):
+    for routes in ROUTES:
         app.include_router(routes.router)
     _handle_errors(app, service)
     _serve_page(app)
