@@ -2,7 +2,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from dancematch.errors import MissingExtraError, VideoError
 from dancematch.pose.comotion import CoMotion
@@ -22,16 +21,20 @@ shutil.copy("tracks.pt", folder / f"{video.stem}.pt")
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """CoMotion, which always finds the same: one person in every frame, and one in the last six."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "demo.py").write_text(DEMO)
+    return folder
+
+
+def write_tracks(folder: Path) -> None:
+    """Save what CoMotion is to find: one person in every frame, and one in the last six."""
+    torch = pytest.importorskip("torch", reason="CoMotion's files are read with torch")
     pose = torch.zeros(14, 72)
     pose[:8, 50], pose[8:, 50] = torch.linspace(0, 2, 8), torch.linspace(0, 1, 6)
     content = {"id": torch.tensor([0] * 8 + [4] * 6), "frame_idx": torch.tensor([*range(8), *range(2, 8)])}
     content |= {"pose": pose, "trans": torch.zeros(14, 3), "betas": torch.ones(14, 10)}
     torch.save(content, folder / "tracks.pt")
-    return folder
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def clip(tmp_path) -> Path:
 
 def test_comotion_is_run_and_its_tracks_are_read_on_the_video_s_clock(checkout, clip):
     """Frame numbers become the video's own times, and the livelier of two people is the first dancer."""
-    pytest.importorskip("torch", reason="CoMotion's files are read with torch")
+    write_tracks(checkout)
     told: list[float] = []
     tracks = CoMotion(checkout=checkout, python=sys.executable).tracks(clip, on_frame=told.append)
     first, second = select_dancers(tracks).dancers
