@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dancematch import formats
-from dancematch.formats.motion_capture.aist_names import parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import list_sequences, parse_name
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
@@ -63,7 +63,9 @@ def clip_pairs(folder: Path) -> Pairs:
 def aist_pairs(folder: Path, count: int, rng: random.Random) -> Pairs:
     """A basic dance by two dancers, and two basic dances of one genre by two dancers."""
     named = [
-        (name, path) for path in sequences(folder) if (name := parse_name(path.stem)) and name.kind == "BM"
+        (name, path)
+        for path in list_sequences(folder)
+        if (name := parse_name(path.stem)) and name.kind == "BM"
     ]
     for name, path in rng.sample(named, count):
         others = [(n, p) for n, p in named if n.genre == name.genre and n.dancer != name.dancer]
@@ -118,7 +120,7 @@ def report_mirrored_words(count: int) -> None:
 
 def report_duplicates(folder: Path, genre: str) -> None:
     """Pairs that `dedup` names among the basic dances of a genre, and how many are of one choreography."""
-    paths = [path for path in sequences(folder) if path.stem.startswith(f"g{genre}_sBM")]
+    paths = [path for path in list_sequences(folder) if path.stem.startswith(f"g{genre}_sBM")]
     with TemporaryDirectory() as place, open_catalogue(Path(place) / "dances.db") as known:
         list(known.add_many(paths))
         known.engine()

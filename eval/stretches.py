@@ -15,7 +15,7 @@ from tqdm import tqdm
 from dancematch import formats
 from dancematch.evaluation.suites.retrieval_tasks import VIEW
 from dancematch.formats import npz
-from dancematch.formats.motion_capture.aist_names import sequences
+from dancematch.formats.motion_capture.aist_names import list_sequences
 from dancematch.motion import FPS, canonicalise, excerpt
 from dancematch.training.data.pairs import find_segment
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("aistpp", type=Path)
     parser.add_argument("output", type=Path)
     options = parser.parse_args()
-    sources = {path.stem: path for path in sequences(options.aistpp)}
+    sources = {path.stem: path for path in list_sequences(options.aistpp)}
     options.output.mkdir(parents=True, exist_ok=True)
     for path in tqdm(sorted(options.views.glob(f"{VIEW}*.npz"))):
         name = path.stem.removeprefix(VIEW)

@@ -12,7 +12,7 @@ from dancematch.pose.blazepose.landmarks import Pose
 from dancematch.pose.blazepose.regions import Region, SearchWindow
 
 MILLISECOND = Fraction(1, 1000)
-EVEN = tuple(range(0, 1000, 40))  # one second at 25 frames a second, in milliseconds
+EVEN = tuple(range(0, 1000, 40))  # one second at 25 frames per second, in milliseconds
 
 
 def quarters(width: int = 64, height: int = 48) -> np.ndarray:

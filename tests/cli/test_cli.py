@@ -363,7 +363,7 @@ def test_train_on_nothing_usable_is_one_line(run, tmp_path):
 
 
 def as_aist(seed: int, dancer: int) -> dict[str, np.ndarray]:
-    """A procedural dance in the layout of AIST++: COCO-17 in centimetres, 60 frames a second."""
+    """A procedural dance in the layout of AIST++: COCO-17 in centimetres, 60 frames per second."""
     body = dance(seed, dancer)
     joints = np.zeros((len(body.joints), 17, 3))
     for place, joint in enumerate(COCO17.joints):

@@ -47,17 +47,17 @@ def test_the_command_line_reads_a_format_once_it_has_a_row(tmp_path, add_row):
     (tmp_path / "clips").mkdir()
     (tmp_path / "clips" / "a.toy").write_text("TOY 90")
 
-    (told,) = run_main("info", tmp_path / "clips" / "a.toy", "--json").objects
+    (description,) = run_main("info", tmp_path / "clips" / "a.toy", "--json").objects
     extracted = run_main("extract", tmp_path / "clips", "-o", tmp_path / "out", "--json")
 
-    assert ("toy motion", "frames are counted, not read") == (told["format"], told["meaning"])
-    assert [90] == [one["frames"] for one in told["dancers"]]
+    assert ("toy motion", "frames are counted, not read") == (description["format"], description["meaning"])
+    assert [90] == [one["frames"] for one in description["dancers"]]
     assert (0, [1]) == (extracted.code, [one["dancers"] for one in extracted.objects])
     (motion,) = formats.read(tmp_path / "out" / "a.npz")
     assert dancer(90).joints.tolist() == motion.joints.tolist()
 
 
-def test_an_upload_is_told_by_the_signature_of_the_row(tmp_path, add_row):
+def test_an_upload_is_recognised_by_the_signature_of_the_row(tmp_path, add_row):
     """A service, which has no name of the file, knows it by how it begins."""
     add_row(".toy", signatures=(b"TOY ",))
     (tmp_path / "upload").write_text("TOY 90")
@@ -65,7 +65,7 @@ def test_an_upload_is_told_by_the_signature_of_the_row(tmp_path, add_row):
     assert ".toy" == formats.detect_suffix(tmp_path / "upload")
 
 
-def test_a_format_with_a_suffix_of_others_is_told_by_its_content(tmp_path, add_row):
+def test_a_format_with_a_shared_suffix_is_recognised_by_its_content(tmp_path, add_row):
     """Where the suffix is shared, `recognises` decides, and the other formats are read as before."""
     add_row(".json")
     SAMPLES["coco.json"](tmp_path / "coco.json")

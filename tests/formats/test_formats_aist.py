@@ -24,7 +24,7 @@ class Call:
 @pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f8"])
 def test_centimetres_become_metres(tmp_path, protocol, dtype):
-    """Every protocol and precision gives the same dancer, in metres, 60 frames a second."""
+    """Every protocol and precision gives the same dancer, in metres, 60 frames per second."""
     path = tmp_path / "gBR.pkl"
     path.write_bytes(pickle.dumps({"keypoints3d_optim": (coco_joints() * 100).astype(dtype)}, protocol))
     (motion,) = formats.read(path)

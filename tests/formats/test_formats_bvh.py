@@ -5,7 +5,7 @@ import pytest
 
 from dancematch import formats
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.motion_capture.bvh_names import key_of
+from dancematch.formats.motion_capture.bvh_names import parse_joint_name
 from dancematch.motion import canonicalise, to_body15
 from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17, SMPL24, recipe_for
 from dancematch.types import Motion, Skeleton
@@ -122,7 +122,7 @@ def test_collar_bones_are_not_shoulders(tmp_path):
     ],
 )
 def test_names_are_taken_apart(name, expected):
-    assert expected == key_of(name)
+    assert expected == parse_joint_name(name)
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.0254 / 0.45, 0.0254, 0.01, 0.001])

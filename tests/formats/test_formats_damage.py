@@ -83,7 +83,7 @@ def test_random_bytes_are_refused(tmp_path, suffix, content):
 
 
 @pytest.mark.parametrize("suffix", formats.list_suffixes())
-def test_missing_empty_and_folder_are_told_apart(tmp_path, suffix):
+def test_missing_empty_and_folder_have_their_own_messages(tmp_path, suffix):
     """The three commonest mistakes have a sentence each."""
     with pytest.raises(InputError, match="does not exist"):
         formats.read(tmp_path / f"a{suffix}")

@@ -154,7 +154,7 @@ def test_a_third_number_that_is_never_negative_is_the_visibility(tmp_path):
 
 
 def test_flat_rows_several_people_and_empty_frames(tmp_path):
-    """A frame may be one row of numbers, hold two people, or nobody."""
+    """A frame may be one row of numbers, hold two people, or none."""
     marks = [picture_marks(pose) for pose in coco_joints(4)]
     (flat,) = formats.read(write_json(tmp_path / "a.json", [m.ravel().tolist() for m in marks]))
     pairs = [[m.tolist(), m.tolist()] for m in marks]
@@ -316,7 +316,7 @@ def test_too_many_frames_are_refused_before_work_begins(tmp_path, monkeypatch):
             read_one(tmp_path / name, SAMPLES[name])
 
 
-def test_a_file_of_two_shapes_is_told_so(tmp_path):
+def test_a_file_of_two_formats_is_refused(tmp_path):
     """Annotations and landmarks in one file: the reader does not choose in silence."""
     content = {"annotations": [], "frames": [{"worldLandmarks": landmarks(coco_joints(1)[0])}]}
     with pytest.raises(FormatError, match="COCO keypoints and of MediaPipe landmarks"):

@@ -82,7 +82,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path, name):
         formats.write(tmp_path / name, [dancer()])
 
 
-def test_writing_nobody_is_refused(tmp_path):
+def test_writing_no_dancer_is_refused(tmp_path):
     with pytest.raises(InputError, match="no motion"):
         formats.write(tmp_path / "a.npz", [])
 
@@ -116,7 +116,7 @@ def test_another_rate_than_the_files_is_refused(tmp_path):
     """A rate that contradicts the file is an error, the same rate is none."""
     formats.write(tmp_path / "a.npz", [dancer(fps=50)])
     assert formats.read(tmp_path / "a.npz", fps=50)[0].fps == 50
-    with pytest.raises(FormatError, match="50 frames a second, but 30"):
+    with pytest.raises(FormatError, match="50 frames per second, but 30"):
         formats.read(tmp_path / "a.npz", fps=30)
 
 

@@ -64,7 +64,7 @@ def test_two_people_are_followed_whatever_their_order(tmp_path):
 
 
 def test_missing_frames_are_gaps_and_long_ones_new_dancers(tmp_path):
-    """A dropped frame is unseen for one frame; after a second away it is somebody new."""
+    """A dropped frame is unseen for one frame; after a second away it is a new person."""
     frames = {n: openpose_frame([p]) for n, p in enumerate(pixels(60))}
     write_frames(tmp_path / "out", {n: f for n, f in frames.items() if n != 3 and not 20 <= n < 50})
     first, second = formats.read(tmp_path / "out")
@@ -110,7 +110,7 @@ def coco_file(frames=10, **person):
 
 
 def test_coco_pictures_are_frames_in_natural_order(tmp_path):
-    """frame9 comes before frame10 however the file lists them; a picture of nobody is a gap."""
+    """frame9 comes before frame10 however the file lists them; a picture without people is a gap."""
     (motion,) = formats.read(write_json(tmp_path / "a.json", coco_file(12)), fps=25)
 
     assert (motion.skeleton, motion.fps, len(motion.joints)) == (COCO17, 25.0, 12)

@@ -1,4 +1,4 @@
-"""The registry of formats: every row works, documents say the same, uploads are told by their content."""
+"""The registry of formats: every row works, documents agree, uploads are recognised by content."""
 
 import re
 from importlib import import_module

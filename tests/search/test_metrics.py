@@ -22,7 +22,7 @@ from dancematch.evaluation.suites.aist import (
 )
 from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
-from dancematch.formats.motion_capture.aist_names import AistName, parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import AistName, list_sequences, parse_name
 from dancematch.model.tokeniser import load_model
 from dancematch.search.stage1.histogram import word_counts
 from dancematch.training.kmeans import fit_kmeans
@@ -230,7 +230,7 @@ def test_the_ignore_list_is_honoured(tmp_path):
         (folder / f"{stem}.pkl").write_bytes(content)
     (tmp_path / "ignore_list.txt").write_text(f"{ignored}\n")
 
-    assert [f"{kept}.pkl"] == [path.name for path in sequences(folder)]
+    assert [f"{kept}.pkl"] == [path.name for path in list_sequences(folder)]
     assert [parse_name(kept)] == [clip.name for clip in load_clips(tmp_path)]
     with pytest.raises(InputError, match="there is no folder"):
         load_clips(tmp_path / "elsewhere")

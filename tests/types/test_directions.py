@@ -53,7 +53,7 @@ def test_what_is_hidden_is_unseen(bone, first, count):
     assert (hidden == (seen == BONES_UNSEEN)).all()
 
 
-def test_somebody_who_stands_still_points_nowhere():
+def test_a_dancer_who_stands_still_has_no_directions():
     """Without movement nothing is left once the mean is taken out."""
     motion = to_body15(dance(0))
     still = moved(motion, np.repeat(motion.joints[:1], len(motion.joints), axis=0))

@@ -282,12 +282,12 @@ def test_very_short_motions_stay_motions(frames):
 
 
 @pytest.mark.parametrize("frames", [1, 2, 40])
-def test_nobody_at_all_is_no_crash(frames):
-    nobody = Motion(np.full((frames, 15, 3), np.nan), FPS, BODY15)
+def test_a_motion_without_a_seen_joint_is_no_crash(frames):
+    unseen = Motion(np.full((frames, 15, 3), np.nan), FPS, BODY15)
 
-    assert 0 == canonicalise(nobody).visibility.max()
+    assert 0 == canonicalise(unseen).visibility.max()
     for name in PERTURBATIONS:
-        assert 0 == perturb(nobody, name).visibility.max()
+        assert 0 == perturb(unseen, name).visibility.max()
 
 
 def test_a_body_shrunk_to_a_point_is_no_crash():

@@ -1,19 +1,20 @@
-"""When the frames of a file were taken, and the way from uneven time stamps to an even rate."""
+"""The times of a file's frames, and uneven time stamps brought to an even rate."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.files import agreed_rate, as_rate, require_plausible_frames
+from dancematch.formats.files import agree_on_rate, as_rate, require_plausible_frames
+from dancematch.motion import GAP_SECONDS
 
 Array = NDArray[np.float64]
 
 DEFAULT_RATE = 30.0
 """Frames per second of a file that says nothing about it."""
-
-_GAP_SECONDS = 0.5  # nothing is interpolated across a longer pause between frames
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Clock:
     times: Array | None = None  # seconds per frame, only where they are uneven
 
     def resample(self, points: Array, first: int = 0) -> tuple[Array, float]:
-        """Points [frames, ...] at the even rate, and the seconds of the first.
+        """Return points [frames, ...] at the even rate, and the seconds of the first.
 
         `first` is the frame that the points begin with. Unseen (NaN) stays unseen, and so do long pauses.
         """
@@ -43,17 +44,25 @@ class Clock:
 
 
 def _find_pauses(ticks: Array, times: Array) -> NDArray[np.bool_]:
-    """Which ticks lie within a pause that is too long to interpolate across."""
+    """Return which ticks lie within a pause that is too long to interpolate across."""
     after = np.clip(np.searchsorted(times, ticks), 1, len(times) - 1)
     before, next_ = times[after - 1], times[after]
     paused: NDArray[np.bool_] = (
-        (next_ - before > _GAP_SECONDS) & (ticks - before > 1e-3) & (next_ - ticks > 1e-3)
+        (next_ - before > GAP_SECONDS) & (ticks - before > 1e-3) & (next_ - ticks > 1e-3)
     )
     return paused
 
 
+def find_stamps(frames: Sequence[Any], names: Iterable[str]) -> tuple[str, list[Any]] | None:
+    """Return the first of these keys that every frame has, with its values; None if there is none."""
+    for name in names:
+        if all(isinstance(frame, dict) and name in frame for frame in frames):
+            return name, [frame[name] for frame in frames]
+    return None
+
+
 def to_seconds(stamps: ArrayLike, seconds_per_unit: float, name: str) -> Array:
-    """Time stamps in seconds, refused where they do not rise."""
+    """Return time stamps in seconds, refused where they do not rise."""
     times = np.array(stamps, dtype=np.float64) * seconds_per_unit
     if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < 0:
         raise InputError(f"the time stamps {name!r} do not rise from frame to frame")
@@ -61,7 +70,7 @@ def to_seconds(stamps: ArrayLike, seconds_per_unit: float, name: str) -> Array:
 
 
 def count_from_first_frame(stamps: ArrayLike, name: str) -> Array:
-    """Seconds since the first frame, of time stamps in seconds or milliseconds since any moment.
+    """Return seconds since the first frame, of time stamps in seconds or milliseconds since any moment.
 
     Less than one frame per second is no motion, so that stamps more than one apart are milliseconds.
     """
@@ -74,14 +83,14 @@ def count_from_first_frame(stamps: ArrayLike, name: str) -> Array:
 def choose_clock(times: Array | None, carried: float | None, wanted: float | None) -> Clock:
     """Return the clock of a file: by its time stamps, else the rate it carries, else `wanted`, else 30."""
     if times is None or len(times) < 2:
-        rate = agreed_rate(carried, wanted) if carried else wanted or DEFAULT_RATE
+        rate = agree_on_rate(carried, wanted) if carried else wanted or DEFAULT_RATE
         return Clock(rate, 0.0 if times is None else float(times[0]))
     step = float(times[-1] - times[0]) / (len(times) - 1)
     even = times[0] + step * np.arange(len(times))
     # A millisecond is what rounding does to an even clock.
     if np.abs(times - even).max() <= max(0.0011, 0.05 * step):
-        return Clock(agreed_rate(as_rate(1 / step), wanted), float(times[0]))
+        return Clock(agree_on_rate(as_rate(1 / step), wanted), float(times[0]))
     steps = np.diff(times)
-    # As many frames as the file has, unless a pause would thin them out.
-    usual = step if steps.max() <= _GAP_SECONDS else float(np.median(steps))
+    # The mean keeps the number of frames; a pause would make it too slow.
+    usual = step if steps.max() <= GAP_SECONDS else float(np.median(steps))
     return Clock(wanted or as_rate(1 / usual), float(times[0]), times)

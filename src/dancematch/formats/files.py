@@ -1,7 +1,7 @@
-"""Bytes in and out: every reader and writer of the room goes through here.
+"""Bytes read and written, and the checks that all readers share.
 
-Whatever is wrong with a file itself (absent, a folder, empty, too large, unreadable)
-is said here once, in one sentence that names it.
+What is wrong with a file itself (absent, a folder, empty, too large, unreadable) is reported here, in
+one sentence that names it.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from dancematch.errors import FormatError, InputError
 
 MAX_BYTES = 2 << 30
-"""No motion file is larger: hours of a crowd fit. More is a mistake or an attack."""
+"""No motion file is larger: hours of many people fit. More is a mistake or an attack."""
 
 _MAX_FRAMES = 1_000_000  # nine hours at 30 a second
 _MAX_PEOPLE = 500  # in one frame; pose estimators find far fewer
-_FARTHEST = 1e6  # metres; anything farther is a damaged number, and would overflow float32 in later sums
+_MAX_METRES = 1e6  # from the origin; a larger number is damaged, and would overflow float32 in later sums
 
 
 def read_bytes(path: Path) -> bytes:
@@ -51,7 +51,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:
-    """Put `content` at `path` entirely or not at all."""
+    """Write `content` to `path` entirely or not at all."""
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already; choose another name or ask for overwriting")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -73,15 +73,15 @@ def _reason(error: Exception) -> str:
 
 
 def as_coordinates(values: ArrayLike, metres_per_unit: float = 1.0) -> NDArray[np.float64]:
-    """`values` in metres, refused where a coordinate is infinite or beyond any stage."""
+    """Return `values` in metres; infinite ones, or ones beyond any stage, are refused."""
     metres = np.asarray(values, dtype=np.float64) * metres_per_unit
-    if (np.abs(metres) > _FARTHEST).any():  # NaN compares false: it means unseen
-        raise InputError(f"a coordinate lies more than {_FARTHEST:.0f} m from the origin")
+    if (np.abs(metres) > _MAX_METRES).any():  # NaN compares false: it means unseen
+        raise InputError(f"a coordinate lies more than {_MAX_METRES:.0f} m from the origin")
     return metres
 
 
 def require_plausible_frames(frames: int, shown: int) -> None:
-    """Refuse gaps that cannot be: memory is needed for `frames`, but only `shown` are in the file."""
+    """Refuse implausible gaps: memory is needed for `frames`, but only `shown` are in the file."""
     if frames > min(_MAX_FRAMES, 100 * shown + 1000):
         raise InputError(f"the frame numbers or times span {frames} frames, but only {shown} are there")
 
@@ -105,12 +105,12 @@ def as_rate(value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         rate = math.nan
     if not 1 <= rate <= 1000:  # slower, and a few frames would last for years
-        raise InputError(f"a frame rate of 1 to 1000 a second was expected, got {str(value)[:40]}")
+        raise InputError(f"a frame rate of 1 to 1000 per second was expected, got {str(value)[:40]}")
     return rate
 
 
-def agreed_rate(carried: float, wanted: float | None) -> float:
+def agree_on_rate(carried: float, wanted: float | None) -> float:
     """Return the file's own rate; a differing `wanted` one is refused rather than ignored."""
     if wanted is not None and abs(wanted - carried) > 0.01 * carried:
-        raise InputError(f"the file says {carried:g} frames a second, but {wanted:g} were asked for")
+        raise InputError(f"the file says {carried:g} frames per second, but {wanted:g} were asked for")
     return carried

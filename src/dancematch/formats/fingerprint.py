@@ -1,48 +1,41 @@
-"""Motion words in an .npz of our own: any number of dancers, nothing lost and nothing pickled.
+"""DanceMatch words (.npz): any number of dancers, nothing lost and nothing pickled.
 
 Members: `fingerprint`, a JSON text with the format number and, for each dancer, model,
-vocabulary, seconds a word and start; and `words_N` (uint16) and `visibility_N` (float32),
-both [steps, channels], for dancer N, counted from 0; `bones_N` (int8, [steps, 20]) if skeletons were seen.
+vocabulary, seconds per word and start; and `words_N` (uint16) and `visibility_N` (float32),
+both [steps, channels], for dancer N, counted from 0; `bones_N` (int8, [steps, 20]) if known.
 """
 
-import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.archive import Archive
-from dancematch.formats.files import write_bytes
+from dancematch.formats.archive import Archive, write_archive
 from dancematch.types import Fingerprint
 
 FORMAT = "dancematch-fingerprint"
 VERSION = 1
-_HEADER = "fingerprint"  # not npz.py's `metadata`: whoever looks for motion must not find words
+_HEADER = "fingerprint"  # not `metadata` as in npz.py: words must not be taken for motion
 
 
 def write(path: str | Path, fingerprints: Sequence[Fingerprint], *, overwrite: bool = False) -> None:
-    """Keep the words of one dancer or more in one .npz file."""
+    """Write the words of one dancer or more to one .npz file."""
     path = Path(path)
     if path.suffix.lower() != ".npz":
         raise InputError(f"{path} was not written: words are written as .npz, not {path.suffix!r}")
     if not fingerprints:
         raise InputError(f"{path} was not written: there are no words to write")
-    header = {"format": FORMAT, "version": VERSION, "dancers": [_described(words) for words in fingerprints]}
-    arrays: dict[str, Any] = {_HEADER: np.array(json.dumps(header))}
+    header = {"format": FORMAT, "version": VERSION, "dancers": [_describe(words) for words in fingerprints]}
+    arrays: dict[str, Any] = {}
     for number, words in enumerate(fingerprints):
         arrays[f"words_{number}"] = words.words
         arrays[f"visibility_{number}"] = words.visibility
         if words.bones is not None:
             arrays[f"bones_{number}"] = words.bones
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    write_bytes(path, buffer.getvalue(), overwrite=overwrite)
+    write_archive(path, {_HEADER: header}, arrays, compress=True, overwrite=overwrite)
 
 
-def _described(words: Fingerprint) -> dict[str, Any]:
+def _describe(words: Fingerprint) -> dict[str, Any]:
     return {
         "model_id": words.model_id,
         "vocabulary": words.vocabulary,
@@ -52,18 +45,18 @@ def _described(words: Fingerprint) -> dict[str, Any]:
 
 
 def is_words(archive: Archive) -> bool:
-    """Whether an archive is of this format, of whatever version."""
+    """Whether an archive is of this format, in any version."""
     return _HEADER in archive.names
 
 
 def read(path: str | Path) -> list[Fingerprint]:
-    """The words of every dancer of the file, as written."""
+    """Return the words of every dancer of the file, as written."""
     path = Path(path)
     archive = Archive(path)
     if not is_words(archive):
         raise FormatError(f"{path} holds no motion words; 'dancematch extract --words' writes them")
     try:
-        header = json.loads(str(archive.array(_HEADER)[()]))
+        header = archive.json(_HEADER)
         ours, version, dancers = header["format"] == FORMAT, int(header["version"]), header["dancers"]
         if ours and version > VERSION:
             raise FormatError(
@@ -71,14 +64,14 @@ def read(path: str | Path) -> list[Fingerprint]:
             )
         if not (ours and isinstance(dancers, list) and dancers):
             raise ValueError
-        return [_fingerprint(archive, number, dancer) for number, dancer in enumerate(dancers)]
+        return [_read_dancer(archive, number, dancer) for number, dancer in enumerate(dancers)]
     except FormatError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InputError):
         raise FormatError(f"{path} is not a readable file of DanceMatch words: it may be damaged") from None
 
 
-def _fingerprint(archive: Archive, number: int, dancer: dict[str, Any]) -> Fingerprint:
+def _read_dancer(archive: Archive, number: int, dancer: dict[str, Any]) -> Fingerprint:
     words, visibility = archive.arrays([f"words_{number}", f"visibility_{number}"]).values()
     return Fingerprint(
         words,

@@ -9,7 +9,7 @@ _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def to_snake_case(name: str) -> str:
-    """Return the name in lower case with single underscores, without the enumeration that it is of."""
+    """Return the name in lower case with single underscores, without the name of its enumeration."""
     return "_".join(word.lower() for word in _BORDER.split(name.removeprefix("PoseLandmark.")) if word)
 
 

@@ -1,21 +1,20 @@
-"""Our own .npz: any number of dancers, any joint layout, nothing lost and nothing pickled.
+"""DanceMatch motion (.npz): any number of dancers, any joint layout, nothing lost and nothing pickled.
 
 Members: `metadata`, a JSON text with the format number, each dancer's rate, start and
 skeleton in full, and a free `source` dictionary; and `joints_N` and `visibility_N` as
 float32 for dancer N, counted from 0.
 """
 
-import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.archive import Archive
-from dancematch.formats.files import agreed_rate, write_bytes
+from dancematch.formats.archive import Archive, write_archive
+from dancematch.formats.files import agree_on_rate
 from dancematch.types import Motion, Skeleton
 
 FORMAT = "dancematch-motion"
@@ -31,25 +30,22 @@ def write(
     source: Source | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Keep `motions` and a few words or numbers on where they come from in one file."""
+    """Write `motions` and a few texts or numbers on where they come from to one file."""
     if not motions:
         raise InputError(f"{path} was not written: there is no motion to write")
     metadata = {
         "format": FORMAT,
         "version": VERSION,
-        "dancers": [_described(motion) for motion in motions],
+        "dancers": [_describe(motion) for motion in motions],
         "source": dict(source or {}),
     }
-    arrays: dict[str, Any] = {"metadata": np.array(json.dumps(metadata))}
+    arrays: dict[str, NDArray[Any]] = {}
     for number, motion in enumerate(motions):
-        arrays[f"joints_{number}"] = motion.joints
-        arrays[f"visibility_{number}"] = motion.visibility
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_bytes(Path(path), buffer.getvalue(), overwrite=overwrite)
+        arrays |= {f"joints_{number}": motion.joints, f"visibility_{number}": motion.visibility}
+    write_archive(Path(path), {"metadata": metadata}, arrays, compress=False, overwrite=overwrite)
 
 
-def _described(motion: Motion) -> dict[str, Any]:
+def _describe(motion: Motion) -> dict[str, Any]:
     skeleton = motion.skeleton
     return {
         "fps": motion.fps,
@@ -64,21 +60,21 @@ def _described(motion: Motion) -> dict[str, Any]:
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Every dancer of the file, as written."""
+    """Return every dancer of the file, as written."""
     archive = Archive(path)
-    dancers = _metadata(path, archive)["dancers"]
+    dancers = _read_metadata(path, archive)["dancers"]
     if not isinstance(dancers, list) or not dancers:
         raise FormatError(f"{path} holds no dancer")
-    return [_motion(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
+    return [_read_dancer(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
 
 
 def read_source(path: str | Path) -> dict[str, str | int | float]:
     """Return the free `source` dictionary that was given when the file was written."""
     path = Path(path)
-    return dict(_metadata(path, Archive(path))["source"])
+    return dict(_read_metadata(path, Archive(path))["source"])
 
 
-def _motion(archive: Archive, number: int, dancer: dict[str, Any], fps: float | None) -> Motion:
+def _read_dancer(archive: Archive, number: int, dancer: dict[str, Any], fps: float | None) -> Motion:
     try:
         layout = dancer["skeleton"]
         skeleton = Skeleton(
@@ -94,18 +90,18 @@ def _motion(archive: Archive, number: int, dancer: dict[str, Any], fps: float | 
     joints, visibility = arrays.values()
     if joints.dtype != np.float32 or visibility.dtype != np.float32:
         raise InputError(f"the arrays of dancer {number} must be float32")
-    return Motion(joints, agreed_rate(rate, fps), skeleton, visibility, start)
+    return Motion(joints, agree_on_rate(rate, fps), skeleton, visibility, start)
 
 
 def recognises(archive: Archive) -> bool:
-    """Whether an archive is of this format, of whatever version."""
+    """Whether an archive is of this format, in any version."""
     return "metadata" in archive.names
 
 
-def _metadata(path: Path, archive: Archive) -> dict[str, Any]:
-    """Return the metadata, once its format number is one we know."""
+def _read_metadata(path: Path, archive: Archive) -> dict[str, Any]:
+    """Return the metadata, if its format number is known."""
     try:
-        found = json.loads(str(archive.array("metadata")[()]))
+        found = archive.json("metadata")
         ours, version = found["format"] == FORMAT, int(found["version"])
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise FormatError(f"{path}: the metadata are damaged") from None

@@ -1,10 +1,9 @@
 """The arrays in a foreign pickle, without unpickling it.
 
-A pickle is a program. Python's interpreter for it calls whatever the program names;
-ours knows only the few instructions that a dictionary of numpy arrays consists of, and
-calls nothing: the names that numpy's pickles use are mapped to small functions here,
-every other name is refused. Pickles of numpy 1 and 2, protocols 0 to 5 and Python 2
-(whose byte strings arrive as latin-1 text) are understood.
+A pickle is a program. Python's interpreter for it calls any function that the program names; the one
+here knows only the few instructions of a dictionary of numpy arrays and calls nothing foreign: the
+names that numpy's pickles use are mapped to small functions, every other name is refused. Pickles of
+numpy 1 and 2, protocols 0 to 5 and Python 2 (whose byte strings arrive as latin-1 text) are understood.
 """
 
 import math
@@ -50,12 +49,12 @@ class _RefusedError(Exception):
 
 
 def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
-    """Every entry of the pickled dictionary that is an array or a number, by its key."""
+    """Return every entry of the pickled dictionary that is an array or a number, by its key."""
     try:
         entries = _Machine().run(content)
         if not isinstance(entries, dict):
             raise _RefusedError("does not hold a dictionary")
-        return {k: _built(v) for k, v in entries.items() if isinstance(v, int | float | _Array)}
+        return {k: _build_array(v) for k, v in entries.items() if isinstance(v, int | float | _Array)}
     except _RefusedError as error:
         raise InputError(f"the pickle {error}; only dictionaries of plain numpy arrays are read") from None
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, DeprecationWarning):
@@ -63,7 +62,7 @@ def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
         raise InputError("the pickle is damaged or cut short") from None
 
 
-def _built(value: Any) -> NDArray[Any]:
+def _build_array(value: Any) -> NDArray[Any]:
     """Return the numpy array of a recorded one, if its parts fit together."""
     if not isinstance(value, _Array):
         return np.asarray(float(value))
@@ -110,7 +109,7 @@ _CALLABLE |= {
 _KNOWN = _CALLABLE.keys() | {_Name("numpy", "ndarray")}
 
 
-def _known(module: Any, name: Any) -> _Name:
+def _require_known(module: Any, name: Any) -> _Name:
     found = _Name(str(module), str(name))
     if found not in _KNOWN:
         called = f"{found.module}.{found.name}"[:80]
@@ -118,8 +117,8 @@ def _known(module: Any, name: Any) -> _Name:
     return found
 
 
-def _state_applied(target: Any, state: Any) -> Any:
-    """Return what numpy's `__setstate__` would make of it."""
+def _apply_state(target: Any, state: Any) -> Any:
+    """Return `target` after numpy's `__setstate__`."""
     if isinstance(target, _Dtype):
         return _Dtype(target.code, str(state[1]))
     if isinstance(target, _Array):
@@ -164,8 +163,8 @@ class _Machine:
         elif name not in ("PROTO", "FRAME"):
             raise _RefusedError(f"uses the instruction {name}")
 
-    def _marked(self) -> list[Any]:
-        """Take everything above the last mark."""
+    def _pop_marked(self) -> list[Any]:
+        """Remove and return everything above the last mark."""
         place = len(self._stack) - 1
         while self._stack[place] is not _MARK:
             place -= 1
@@ -179,15 +178,15 @@ class _Machine:
         self._memo[len(self._memo)] = self._stack[-1]
 
     def _tuple(self, _: Any) -> None:
-        self._stack.append(tuple(self._marked()))
+        self._stack.append(tuple(self._pop_marked()))
 
     def _dict(self, _: Any) -> None:
-        pairs = self._marked()
+        pairs = self._pop_marked()
         self._stack.append({})
         self._set_all(pairs)
 
     def _set_items(self, _: Any) -> None:
-        self._set_all(self._marked())
+        self._set_all(self._pop_marked())
 
     def _set_item(self, _: Any) -> None:
         pair = [self._stack.pop(), self._stack.pop()][::-1]
@@ -204,11 +203,11 @@ class _Machine:
 
     def _global(self, argument: Any) -> None:
         module, _, name = argument.partition(" ")
-        self._stack.append(_known(module, name))
+        self._stack.append(_require_known(module, name))
 
     def _stack_global(self, _: Any) -> None:
         name, module = self._stack.pop(), self._stack.pop()
-        self._stack.append(_known(module, name))
+        self._stack.append(_require_known(module, name))
 
     def _reduce(self, _: Any) -> None:
         arguments, name = self._stack.pop(), self._stack.pop()
@@ -221,7 +220,7 @@ class _Machine:
 
     def _build(self, _: Any) -> None:
         state, target = self._stack.pop(), self._stack.pop()
-        built = _state_applied(target, state)
+        built = _apply_state(target, state)
         self._stack.append(built)
         for key, value in self._memo.items():  # later references mean the finished object
             if value is target:

@@ -58,29 +58,30 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "AIST++ keypoints", ".pkl", f"{_ROOM}.motion_capture.aist",
-        "centimetres, 60 frames a second unless told otherwise",
+        "centimetres, 60 frames per second unless told otherwise",
         signatures=(b"\x80",),
     ),
     Format(
         "OpenPose keypoints", ".json", f"{_ROOM}.keypoints.openpose",
-        "scaled so that the torso is 0.5 m; flat where the file is; 30 frames a second unless told otherwise",
+        "scaled so that the torso is 0.5 m; flat where the file is; "
+        "30 frames per second unless told otherwise",
         signatures=(b"{", b"["), is_folder=True,
     ),
     Format(
         "COCO keypoints", ".json", f"{_ROOM}.keypoints.coco",
-        "flat, scaled so that the torso is 0.5 m; 30 frames a second unless told otherwise",
+        "flat, scaled so that the torso is 0.5 m; 30 frames per second unless told otherwise",
         signatures=(b"{", b"["),
     ),
     Format(
         "PoseNet keypoints", ".json", f"{_ROOM}.keypoints.posenet",
         "flat, scaled so that the torso is 0.5 m; by the file's time stamps, otherwise "
-        "30 frames a second unless told otherwise",
+        "30 frames per second unless told otherwise",
         signatures=(b"{", b"["),
     ),
     Format(
         "MediaPipe landmarks", ".json", f"{_ROOM}.keypoints.mediapipe",
         "world landmarks in metres around the hips; picture landmarks are scaled to a torso of 0.5 m, the "
-        "picture's shape inferred from the body where the file does not say it; 30 frames a second unless "
+        "picture's shape inferred from the body where the file does not say it; 30 frames per second unless "
         "the file or you say otherwise",
         signatures=(b"{", b"["),
     ),
@@ -92,16 +93,16 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "MediaPipe landmarks as a table", ".csv", f"{_ROOM}.keypoints.mediapipe_csv",
         "world landmarks in metres around the hips; picture landmarks are scaled to a torso of 0.5 m, the "
-        "picture's shape inferred from the body; 30 frames a second unless the table or you say otherwise",
+        "picture's shape inferred from the body; 30 frames per second unless the table or you say otherwise",
     ),
     Format(
         "MoveNet keypoints as a table", ".csv", f"{_ROOM}.keypoints.movenet_csv",
         "flat, scaled so that the torso is 0.5 m, the picture's shape inferred from the body; "
-        "30 frames a second unless the table or you say otherwise",
+        "30 frames per second unless the table or you say otherwise",
     ),
     Format(
         "CoMotion tracks", ".pt", f"{_ROOM}.motion_capture.comotion",
-        "joints by forward kinematics over a neutral body; 30 frames a second unless told otherwise",
+        "joints by forward kinematics over a neutral body; 30 frames per second unless told otherwise",
         signatures=(_ZIP, _OLD_TORCH), is_isolated=True,
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dancematch import formats
 from dancematch.errors import InputError
-from dancematch.formats.motion_capture.aist_names import AistName, parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import AistName, list_sequences, parse_name
 from dancematch.types import Motion
 
 GENRE_CLIPS = 20  # clips a genre and draw
@@ -37,7 +37,7 @@ def load_clips(folder: str | Path) -> list[AistClip]:
     """Every sequence of a folder in the public AIST++ layout that is not on the ignore list."""
     if not Path(folder).is_dir():
         raise InputError(f"there is no folder {folder}; one in the public AIST++ layout was expected")
-    paths = list(sequences(Path(folder)))
+    paths = list(list_sequences(Path(folder)))
     if not paths:
         raise InputError(f"there is no AIST++ sequence (g??_s??_cAll_d??_m???_ch??.pkl) below {folder}")
     named = [(parse_name(path.stem), path) for path in paths]

@@ -1,6 +1,6 @@
 """COCO keypoint JSON: annotations (images + annotations) or a detector's list of results.
 
-Seventeen keypoints a person in picture coordinates: see `planar` for what that means in
+Seventeen keypoints per person in picture coordinates: see `planar` for what that means in
 metres. People are told apart by `track_id` (or AlphaPose's `idx`), otherwise by nearness.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
-from dancematch.formats.keypoints.planar import KeypointTrack, link, to_motions
+from dancematch.formats.keypoints.planar import KeypointTrack, link_people, to_motions
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
 
@@ -35,7 +35,7 @@ def _is_result(entry: Any) -> bool:
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Everybody in the pictures, which are taken as the frames of one clip in order."""
+    """Return all people of the pictures, which are taken as the frames of one clip in order."""
     rate = fps or DEFAULT_RATE
     content = read_json(path)
     annotated = isinstance(content, dict)
@@ -45,39 +45,41 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     people = [entry for entry in entries if _is_result(entry)]
     if not people:
         raise InputError("no annotation has an image_id and keypoints")
-    numbers = _frame_numbers([_key(p["image_id"]) for p in people], content if annotated else {})
-    placed = [(numbers[_key(p["image_id"])], p, _points(p["keypoints"], annotated)) for p in people]
-    return to_motions(_tracks(placed, rate), COCO17, Clock(rate))
+    numbers = _number_frames([_require_key(p["image_id"]) for p in people], content if annotated else {})
+    placed = [
+        (numbers[_require_key(p["image_id"])], p, _read_points(p["keypoints"], annotated)) for p in people
+    ]
+    return to_motions(_link_people(placed, rate), COCO17, Clock(rate))
 
 
-def _key(image_id: Any) -> int | str:
+def _require_key(image_id: Any) -> int | str:
     if isinstance(image_id, int | str):
         return image_id
     raise InputError(f"an image_id must be a number or a name, got {str(image_id)[:40]}")
 
 
-def _natural(name: Any) -> list[Any]:
+def _natural_key(name: Any) -> list[Any]:
     """Return a sorting key that puts frame 9 before frame 10."""
     return [
         (int(part[:18]), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(name))
     ]
 
 
-def _frame_numbers(used: list[int | str], content: dict[str, Any]) -> dict[int | str, int]:
-    """Which frame each picture is: by file name where pictures are listed, otherwise by number."""
+def _number_frames(used: list[int | str], content: dict[str, Any]) -> dict[int | str, int]:
+    """Return the frame of each picture: by file name where pictures are listed, otherwise by number."""
     listed = content.get("images")
     if isinstance(listed, list) and listed:
         images = [image for image in listed if isinstance(image, dict) and "id" in image]
-        images.sort(key=lambda image: _natural(image.get("file_name", image["id"])))
-        found = {_key(image["id"]): number for number, image in enumerate(images)}
+        images.sort(key=lambda image: _natural_key(image.get("file_name", image["id"])))
+        found = {_require_key(image["id"]): number for number, image in enumerate(images)}
         if not set(used) <= found.keys():
             raise InputError("an annotation belongs to an image that is not listed")
         return found
-    names = sorted(set(used), key=_natural)
+    names = sorted(set(used), key=_natural_key)
     numbers = [_last_number(name) for name in names]
     if None in numbers or len(set(numbers)) < len(numbers):
         return {name: place for place, name in enumerate(names)}
-    return _evenly(dict(zip(names, numbers, strict=True)))  # type: ignore[arg-type]
+    return _number_evenly(dict(zip(names, numbers, strict=True)))  # type: ignore[arg-type]
 
 
 def _last_number(name: int | str) -> int | None:
@@ -85,8 +87,8 @@ def _last_number(name: int | str) -> int | None:
     return int(digits[-1]) if digits else None
 
 
-def _evenly(numbers: dict[int | str, int]) -> dict[int | str, int]:
-    """Frame numbers from 0 in steps of one, with gaps where pictures without people are left out."""
+def _number_evenly(numbers: dict[int | str, int]) -> dict[int | str, int]:
+    """Return frame numbers from 0 in steps of one, with gaps where pictures without people are left out."""
     first = min(numbers.values())
     step = math.gcd(*(number - first for number in numbers.values())) or 1
     frames = {name: (number - first) // step for name, number in numbers.items()}
@@ -94,13 +96,15 @@ def _evenly(numbers: dict[int | str, int]) -> dict[int | str, int]:
     return frames
 
 
-def _tracks(placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: float) -> list[KeypointTrack]:
+def _link_people(
+    placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: float
+) -> list[KeypointTrack]:
     label = next((name for name in _PERSON if all(name in person for _, person, _ in placed)), None)
     if label is None:
         frames: list[list[NDArray[np.float64]]] = [[] for _ in range(max(p[0] for p in placed) + 1)]
         for number, _, points in placed:
             frames[number].append(points)
-        return link(frames, COCO17, fps)
+        return link_people(frames, COCO17, fps)
     tracks: dict[str, KeypointTrack] = defaultdict(KeypointTrack)
     for number, person, points in placed:
         if np.isfinite(points[:, 0]).any():
@@ -108,8 +112,8 @@ def _tracks(placed: list[tuple[int, dict[str, Any], NDArray[np.float64]]], fps: 
     return list(tracks.values())
 
 
-def _points(keypoints: Any, annotated: bool) -> NDArray[np.float64]:
-    """[17, 4] of x, y, 0 and confidence; NaN where nothing is marked.
+def _read_points(keypoints: Any, annotated: bool) -> NDArray[np.float64]:
+    """Return [17, 4] of x, y, 0 and confidence; NaN where nothing is marked.
 
     Annotators mark a point 0 absent, 1 hidden, 2 visible; detectors give a score.
     """

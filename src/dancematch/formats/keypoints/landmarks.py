@@ -1,10 +1,10 @@
-"""The 33 landmarks of MediaPipe, out of whatever file -> motions.
+"""The 33 landmarks of MediaPipe, from any file format, as motions.
 
 World landmarks are metres around the mid-hip (x right, y down, z away) and are turned y up.
 Picture landmarks are fractions of the picture, or pixels; they are scaled as `planar` says.
 Where a file does not say which it has, landmarks whose mid-hip is the origin are world ones.
 
-Exporters lose things on the way, which is noticed in the numbers: z that is a copy of y is no
+Exporters lose information, which shows in the numbers: z that is a copy of y is no
 depth; three numbers of which the third is never negative are x, y and visibility, for z is
 counted from the mid-hip; hips that are one unit apart in every frame mean that each frame was
 divided by their distance, so that size and place of the frames are made equal again.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import Clock
 from dancematch.formats.files import as_coordinates, require_plausible_people, require_readable_frames
-from dancematch.formats.keypoints.planar import KeypointTrack, are_fractions, infer_picture_shape
+from dancematch.formats.keypoints.planar import KeypointTrack, are_fractions, find_sides, infer_picture_shape
 from dancematch.formats.keypoints.planar import to_motions as picture_to_motions
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
@@ -26,7 +26,7 @@ from dancematch.types import Motion
 Array = NDArray[np.float64]
 
 COUNT = len(BLAZEPOSE33.joints)
-_HIPS = [BLAZEPOSE33.index("left_hip"), BLAZEPOSE33.index("right_hip")]
+_HIPS = find_sides(BLAZEPOSE33, "hip")
 _BONES = [
     [BLAZEPOSE33.index(f"{side}_{joint}") for joint in bone]
     for side in ("left", "right")
@@ -46,7 +46,7 @@ _AT_ORIGIN = 0.01  # how near the mid-hip of world landmarks is to the origin
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Everybody's landmarks in every frame, as a file has them."""
+    """All people's landmarks in every frame, as a file has them."""
 
     points: Array  # [frames, people, 33, 4] of x, y, z and visibility; NaN = unseen
     world: bool | None = None  # None: the file does not say
@@ -62,7 +62,7 @@ def allocate_points(frames: int, people: int) -> Array:
 
 
 def to_motions(landmarks: Landmarks, clock: Clock) -> list[Motion]:
-    """One motion for each person who is ever seen."""
+    """Return one motion per person who is ever seen."""
     landmarks = _fill_visibility(landmarks)
     as_coordinates(landmarks.points[..., :3])
     seen = np.asarray(np.isfinite(landmarks.points[..., :2]).all(axis=-1).any(axis=-1))  # [frames, people]
@@ -95,7 +95,7 @@ def _is_around_hips(points: Array) -> bool:
 
 
 def _world_motion(points: Array, clock: Clock) -> Motion:
-    """One person's motion, from the first frame that shows a joint to the last."""
+    """Return one person's motion, from the first frame that shows a joint to the last."""
     even, start = clock.resample(points)
     seen = np.flatnonzero(np.isfinite(even[..., :3]).all(axis=-1).any(axis=-1))
     first, last = (int(seen[0]), int(seen[-1])) if len(seen) else (0, 0)
@@ -116,7 +116,7 @@ def _picture_motions(landmarks: Landmarks, seen: NDArray[np.bool_], clock: Clock
 
 
 def _restore_proportions(points: Array, size: tuple[float, float] | None) -> Array:
-    """[frames, 33, 4] with one unit for x, y and z, in every frame the same."""
+    """Return points [frames, 33, 4] with one unit for x, y and z, the same in every frame."""
     points = points.copy()
     if np.array_equal(points[..., 2], points[..., 1], equal_nan=True):
         points[..., 2] *= 0
@@ -138,7 +138,7 @@ def _is_divided_by_hips(points: Array) -> bool:
 
 
 def _equalise_size(points: Array) -> Array:
-    """Place every frame's mid-hip at the origin and make all bones together equally long."""
+    """Return the points with every mid-hip at the origin and all bones together equally long."""
     places = points[..., :3] - points[:, _HIPS, :3].mean(axis=1, keepdims=True)
     bones = np.stack([places[:, a] - places[:, b] for a, b in _BONES], axis=1)
     lengths = np.linalg.norm(bones, axis=-1).sum(axis=1)[:, None, None]

@@ -2,7 +2,7 @@
 
 Exporters agree on little but the landmarks, so the common spellings are all accepted: under
 any of the usual keys or bare, by name or as a list in MediaPipe's order, as objects or as
-numbers. People are told apart by their place in the list: MediaPipe gives no ids.
+numbers. People are told apart by their position in the list: MediaPipe gives no ids.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, to_seconds
+from dancematch.formats.clock import choose_clock, find_stamps, to_seconds
 from dancematch.formats.files import as_coordinates, as_rate, read_json
 from dancematch.formats.joint_names import find_joints, has_upper_body, to_snake_case
 from dancematch.formats.keypoints.landmarks import COUNT, Landmarks, allocate_points, to_motions
@@ -55,31 +55,31 @@ def _is_by_name(frame: dict[str, Any]) -> bool:
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Everybody in the file; the rate is the time stamps', else the file's `fps`, else yours, else 30."""
+    """Return all people; the rate is the time stamps', else the file's `fps`, else yours, else 30."""
     content = read_json(path)
     listed = _frames(content)
     header = content if isinstance(content, dict) else {}
     carried = as_rate(header["fps"]) if header.get("fps") is not None else None
-    clock = choose_clock(_times(listed), carried, fps)
+    clock = choose_clock(_read_times(listed), carried, fps)
     return to_motions(_parse(listed, header), clock)
 
 
 def _parse(listed: list[Any], header: dict[str, Any]) -> Landmarks:
-    world = any(_landmarks(frame, _WORLD) for frame in listed)
-    picture = not world and any(_landmarks(frame, _PICTURE) for frame in listed)
-    people = [_landmarks(frame, _WORLD if world else _PICTURE if picture else ()) for frame in listed]
+    world = any(_list_people(frame, _WORLD) for frame in listed)
+    picture = not world and any(_list_people(frame, _PICTURE) for frame in listed)
+    people = [_list_people(frame, _WORLD if world else _PICTURE if picture else ()) for frame in listed]
     points = allocate_points(len(listed), max(map(len, people), default=0))
     numbers = {4}
     for number, persons in enumerate(people):
         for place, marks in enumerate(persons):
-            points[number, place], count = _points(marks)
+            points[number, place], count = _read_points(marks)
             numbers.add(count)
     sides = [header.get(side) for side in ("width", "height")]
     size = (float(sides[0]), float(sides[1])) if all(map(_is_size, sides)) else None  # type: ignore[arg-type]
     return Landmarks(points, True if world else False if picture else None, size, min(numbers))
 
 
-def _landmarks(frame: Any, names: Sequence[str]) -> list[Any]:
+def _list_people(frame: Any, names: Sequence[str]) -> list[Any]:
     """Return the people of a frame: exporters write one person bare, several as a list of lists.
 
     Without `names`, the frame is itself the landmarks.
@@ -106,8 +106,8 @@ def _is_landmark(entry: Any) -> bool:
     )
 
 
-def _points(landmarks: Any) -> tuple[Array, int]:
-    """[33, 4] of x, y, z and visibility, and how many numbers a landmark has (4 where they are named)."""
+def _read_points(landmarks: Any) -> tuple[Array, int]:
+    """Return [33, 4] of x, y, z and visibility, and how many numbers a landmark has (4 where named)."""
     if isinstance(landmarks, dict):
         places = find_joints(landmarks, BLAZEPOSE33)
         rows = [_numbers(landmarks[name]) for name in places]
@@ -132,7 +132,7 @@ def _split_row(landmarks: list[Any]) -> list[Any]:
 
 
 def _numbers(mark: Any) -> list[Any]:
-    """Two to four numbers of a landmark: x, y, z and visibility."""
+    """Return the two to four numbers of a landmark: x, y, z and visibility."""
     if isinstance(mark, dict):
         return [mark.get("x"), mark.get("y"), mark.get("z", 0), mark.get("visibility", 1)]
     if not isinstance(mark, list) or not 2 <= len(mark) <= 5:
@@ -144,7 +144,9 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int | float) and 0 < value < 1e5
 
 
-def _times(listed: list[Any]) -> Array | None:
-    """Seconds of each frame where all carry a rising time stamp."""
-    name = next((n for n in _CLOCKS if all(isinstance(f, dict) and n in f for f in listed)), None)
-    return None if name is None else to_seconds([frame[name] for frame in listed], _CLOCKS[name], name)
+def _read_times(listed: list[Any]) -> Array | None:
+    """Return the seconds of each frame where all carry a rising time stamp."""
+    if (found := find_stamps(listed, _CLOCKS)) is None:
+        return None
+    name, stamps = found
+    return to_seconds(stamps, _CLOCKS[name], name)

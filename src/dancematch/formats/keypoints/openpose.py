@@ -1,4 +1,4 @@
-"""OpenPose: one JSON file a frame (`name_000000000000_keypoints.json`), read as a sequence.
+"""OpenPose: one JSON file per frame (`name_000000000000_keypoints.json`), read as a sequence.
 
 BODY_25 and COCO-18 keypoints, in the picture (`pose_keypoints_2d`) or in space
 (`pose_keypoints_3d`). Either way the unit is not metres: see `planar`.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.clock import DEFAULT_RATE, Clock
 from dancematch.formats.files import read_json, require_plausible_frames
-from dancematch.formats.keypoints.planar import link, to_motions
+from dancematch.formats.keypoints.planar import link_people, to_motions
 from dancematch.skeletons import OPENPOSE25
 from dancematch.types import Motion
 
@@ -51,24 +51,24 @@ def recognises(content: Any) -> bool:
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Everybody in the sequence that `path` (its folder, or any one file of it) belongs to."""
+    """Return all people of the sequence that `path` (its folder, or any one file of it) belongs to."""
     rate = fps or DEFAULT_RATE
-    frames = [_people(frame) for frame in _frames(path)]
-    return to_motions(link(frames, OPENPOSE25, rate), OPENPOSE25, Clock(rate))
+    frames = [_read_people(frame) for frame in _read_frames(path)]
+    return to_motions(link_people(frames, OPENPOSE25, rate), OPENPOSE25, Clock(rate))
 
 
-def _frames(path: Path) -> list[Any]:
+def _read_frames(path: Path) -> list[Any]:
     """Return the content of each frame in order; missing frames are empty."""
     if path.is_dir():
-        return _sequence(path, _only_name(path))
+        return _read_sequence(path, _require_one_name(path))
     named = _FRAME_FILE.fullmatch(path.name)
     if named is not None and path.exists():
-        return _sequence(path.parent, named[1])
+        return _read_sequence(path.parent, named[1])
     content = read_json(path)
     return content if isinstance(content, list) else [content]
 
 
-def _only_name(folder: Path) -> str:
+def _require_one_name(folder: Path) -> str:
     names = {found[1] for file in folder.iterdir() if (found := _FRAME_FILE.fullmatch(file.name))}
     if len(names) == 1:
         return names.pop()
@@ -79,7 +79,7 @@ def _only_name(folder: Path) -> str:
     )
 
 
-def _sequence(folder: Path, name: str) -> list[Any]:
+def _read_sequence(folder: Path, name: str) -> list[Any]:
     files: dict[int, Path] = {}
     for file in sorted(folder.iterdir()):
         found = _FRAME_FILE.fullmatch(file.name)
@@ -90,15 +90,15 @@ def _sequence(folder: Path, name: str) -> list[Any]:
     return [read_json(files[n]) if n in files else {"people": []} for n in range(first, last + 1)]
 
 
-def _people(frame: Any) -> list[NDArray[np.float64]]:
+def _read_people(frame: Any) -> list[NDArray[np.float64]]:
     people = frame.get("people") if isinstance(frame, dict) else None
     if not isinstance(people, list):
         raise InputError("a frame of OpenPose has a list of 'people'")
-    return [_points(person) for person in people]
+    return [_read_points(person) for person in people]
 
 
-def _points(person: Any) -> NDArray[np.float64]:
-    """[25, 4] of x, y, z and confidence; NaN where OpenPose is not confident at all."""
+def _read_points(person: Any) -> NDArray[np.float64]:
+    """Return [25, 4] of x, y, z and confidence; NaN where OpenPose is not confident at all."""
     if not isinstance(person, dict):
         raise InputError("a person of OpenPose is an object with 'pose_keypoints_2d'")
     flat, deep = person.get("pose_keypoints_2d") or [], person.get("pose_keypoints_3d") or []

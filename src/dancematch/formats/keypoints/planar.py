@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError
 from dancematch.formats.clock import Clock
 from dancematch.formats.files import as_coordinates, require_plausible_frames, require_plausible_people
+from dancematch.motion import GAP_SECONDS
 from dancematch.types import Motion, Skeleton
 
 Array = NDArray[np.float64]
 
 TORSO = 0.5
 _SHOULDERS = 0.36  # metres; the measure where no frame shows shoulders and hips together
-_GAP_SECONDS = 0.5  # a person unseen for longer comes back as another one
 _REACH = 1.0  # torsos that a centre may move between two frames and still be the same person
 _SHAPES = (9 / 16, 1.0, 16 / 9)  # width over height of the usual pictures
 _SHOULDERS_TO_TORSO = 0.65  # across the picture, in frames that show the dancer from the front
@@ -40,19 +40,19 @@ class KeypointTrack:
         return max(self.frames)
 
 
-def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[KeypointTrack]:
-    """Say who is who: each person continues the nearest track of the frames just before.
+def link_people(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[KeypointTrack]:
+    """Return one track per person: each continues the nearest track of the frames just before.
 
     Greedy on the distance of centres in torsos, the closest pair first. `frames` holds,
-    for each frame, the people in it.
+    for each frame, the people in it. A person unseen for longer than `GAP_SECONDS` is a new one.
     """
     tracks: list[KeypointTrack] = []
     live: list[KeypointTrack] = []
     require_plausible_people(max(map(len, frames), default=0))
     for number, people in enumerate(frames):
-        live = [track for track in live if number - track.last <= max(1, _GAP_SECONDS * fps)]
+        live = [track for track in live if number - track.last <= max(1, GAP_SECONDS * fps)]
         seen = [person for person in people if np.isfinite(person[:, 0]).any()]
-        for place, track in _pairs(seen, live, skeleton):
+        for place, track in _pair_nearest(seen, live, skeleton):
             track.frames[number] = seen[place]
             seen[place] = np.empty(0)
         fresh = [KeypointTrack({number: person}) for person in seen if person.size]
@@ -61,10 +61,10 @@ def link(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> l
     return tracks
 
 
-def _pairs(
+def _pair_nearest(
     people: list[Array], live: list[KeypointTrack], skeleton: Skeleton
 ) -> list[tuple[int, KeypointTrack]]:
-    """Who continues which track, each once."""
+    """Return which person continues which track, each once."""
     if not people or not live:
         return []
     before = [track.frames[track.last] for track in live]
@@ -81,25 +81,26 @@ def _pairs(
 
 
 def _centre(person: Array, skeleton: Skeleton) -> Array:
-    """Return the middle of the torso, or of whatever is seen."""
-    torso = person[_places(skeleton, "shoulder", "hip"), :2]
+    """Return the middle of the torso, or of all that is seen."""
+    torso = person[find_sides(skeleton, "shoulder", "hip"), :2]
     seen = torso if np.isfinite(torso).any() else person[:, :2]
     centre: Array = seen[np.isfinite(seen[:, 0])].mean(axis=0)
     return centre
 
 
 def _size(person: Array) -> float:
-    """About a torso in the picture's unit: a third of the person's extent."""
+    """Return about a torso in the picture's unit: a third of the person's extent."""
     seen = person[np.isfinite(person[:, 0]), :2]
     return max(float(np.ptp(seen, axis=0).max()) / 3, 1e-6)
 
 
-def _places(skeleton: Skeleton, *parts: str) -> list[int]:
+def find_sides(skeleton: Skeleton, *parts: str) -> list[int]:
+    """Return the joints of both sides of body parts, left before right."""
     return [skeleton.index(f"{side}_{part}") for part in parts for side in ("left", "right")]
 
 
 def to_motions(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock) -> list[Motion]:
-    """Each track as a motion in metres, the one seen in most frames first."""
+    """Return each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
         raise InputError("no person is seen in any frame")
     ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
@@ -128,7 +129,7 @@ def _to_motion(track: KeypointTrack, skeleton: Skeleton, clock: Clock) -> Motion
 
 
 def _metres_per_unit(points: Array, skeleton: Skeleton) -> float | None:
-    shoulders, hips = (points[:, _places(skeleton, part), :3] for part in ("shoulder", "hip"))
+    shoulders, hips = (points[:, find_sides(skeleton, part), :3] for part in ("shoulder", "hip"))
     torso = np.linalg.norm(shoulders.mean(axis=1) - hips.mean(axis=1), axis=-1)
     if (torso > 1e-6).any():
         return TORSO / float(np.median(torso[torso > 1e-6]))
@@ -146,12 +147,12 @@ def are_fractions(points: Array) -> bool:
 
 
 def infer_picture_shape(points: Array, skeleton: Skeleton) -> float:
-    """Width over height of a picture, of which `points` [frames, joints, 2 or more] are fractions.
+    """Return width over height of a picture, of which `points` [frames, joints, 2 or more] are fractions.
 
     The usual shape that gives the dancer natural proportions: shoulders as wide as they are in
     the frames that show the dancer from the front, against the height of the torso.
     """
-    shoulders, hips = (points[:, _places(skeleton, part), :2] for part in ("shoulder", "hip"))
+    shoulders, hips = (points[:, find_sides(skeleton, part), :2] for part in ("shoulder", "hip"))
     widths = np.abs(shoulders[:, 0, 0] - shoulders[:, 1, 0])
     heights = np.abs(shoulders[..., 1].mean(axis=1) - hips[..., 1].mean(axis=1))
     seen = np.isfinite(widths) & np.isfinite(heights)

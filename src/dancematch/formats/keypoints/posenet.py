@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, count_from_first_frame
+from dancematch.formats.clock import choose_clock, count_from_first_frame, find_stamps
 from dancematch.formats.files import read_json
 from dancematch.formats.joint_names import to_snake_case
-from dancematch.formats.keypoints.planar import link, to_motions
+from dancematch.formats.keypoints.planar import link_people, to_motions
 from dancematch.skeletons import COCO17
 from dancematch.types import Motion
 
@@ -52,21 +52,23 @@ def _is_pose(person: Any) -> bool:
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Everybody in the frames, linked by nearness."""
+    """Return all people of the frames, linked by nearness."""
     listed = _frames(read_json(path))
-    frames = [[_points(person) for person in _people(frame) if _is_pose(person)] for frame in listed]
-    clock = choose_clock(_times(listed), None, fps)
-    return to_motions(link(frames, COCO17, clock.rate), COCO17, clock)
+    frames = [[_read_points(person) for person in _people(frame) if _is_pose(person)] for frame in listed]
+    clock = choose_clock(_read_times(listed), None, fps)
+    return to_motions(link_people(frames, COCO17, clock.rate), COCO17, clock)
 
 
-def _times(listed: list[Any]) -> Array | None:
-    """Seconds since the first frame where all carry a time stamp."""
-    name = next((n for n in _CLOCKS if all(isinstance(f, dict) and n in f for f in listed)), None)
-    return None if name is None else count_from_first_frame([frame[name] for frame in listed], name)
+def _read_times(listed: list[Any]) -> Array | None:
+    """Return the seconds since the first frame where all carry a time stamp."""
+    if (found := find_stamps(listed, _CLOCKS)) is None:
+        return None
+    name, stamps = found
+    return count_from_first_frame(stamps, name)
 
 
-def _points(person: dict[str, Any]) -> Array:
-    """[17, 4] of x, y, 0 and score; NaN where a keypoint is not given or has no score."""
+def _read_points(person: dict[str, Any]) -> Array:
+    """Return [17, 4] of x, y, 0 and score; NaN where a keypoint is not given or has no score."""
     points = np.full((len(COCO17.joints), 4), np.nan)
     for entry in person["keypoints"]:
         if not isinstance(entry, dict):

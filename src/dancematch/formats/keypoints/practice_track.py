@@ -18,14 +18,14 @@ from dancematch.errors import InputError
 from dancematch.formats.clock import choose_clock, count_from_first_frame
 from dancematch.formats.files import read_json
 from dancematch.formats.keypoints.landmarks import COUNT, Landmarks, allocate_points, to_motions
+from dancematch.formats.keypoints.planar import find_sides
 from dancematch.skeletons import BLAZEPOSE33
 from dancematch.types import Motion
 
 Array = NDArray[np.float64]
 
 _DANCERS = (("user3dPoses", "actualTimesInMs"), ("ref3dPoses", "videoFrameTimesInSecs"))
-_HIPS = [BLAZEPOSE33.index("left_hip"), BLAZEPOSE33.index("right_hip")]
-_SHOULDERS = [BLAZEPOSE33.index("left_shoulder"), BLAZEPOSE33.index("right_shoulder")]
+_HIPS, _SHOULDERS = (find_sides(BLAZEPOSE33, part) for part in ("hip", "shoulder"))
 
 
 def recognises(content: Any) -> bool:
@@ -37,20 +37,20 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return the learner, or the video's dancer where the learner is never seen."""
     content = read_json(path)
     for poses, clock in _DANCERS:
-        points = _points(content.get(poses) or [], poses)
+        points = _read_points(content.get(poses) or [], poses)
         if np.isfinite(points).any():
-            return _motions(points, content.get(clock), clock, fps)
+            return _make_motions(points, content.get(clock), clock, fps)
     raise InputError("neither the learner nor the dancer of the video is seen in any frame")
 
 
-def _motions(points: Array, stamps: Any, name: str, fps: float | None) -> list[Motion]:
+def _make_motions(points: Array, stamps: Any, name: str, fps: float | None) -> list[Motion]:
     if not isinstance(stamps, list) or len(stamps) != len(points):
         raise InputError(f"{len(points)} poses need as many {name!r}")
     # The video stands still until it plays, and again where the application could not follow.
     rises = np.concatenate([np.diff(np.array(stamps, dtype=np.float64)) > 0, [True]])
-    kept = np.flatnonzero(rises) if name == _DANCERS[1][1] else np.arange(len(points))
-    times = count_from_first_frame([stamps[place] for place in kept], name)
-    upright = points[kept] if _is_y_down(points) else points[kept] * (1, -1, -1, 1)
+    playing = np.flatnonzero(rises) if name == _DANCERS[1][1] else np.arange(len(points))
+    times = count_from_first_frame([stamps[place] for place in playing], name)
+    upright = points[playing] if _is_y_down(points) else points[playing] * (1, -1, -1, 1)
     return to_motions(Landmarks(upright[:, None], world=True), choose_clock(times, None, fps))
 
 
@@ -61,8 +61,8 @@ def _is_y_down(points: Array) -> bool:
     return not len(known) or float(np.median(known)) < 0
 
 
-def _points(poses: Any, name: str) -> Array:
-    """[frames, 33, 4] of x, y, z and visibility."""
+def _read_points(poses: Any, name: str) -> Array:
+    """Return [frames, 33, 4] of x, y, z and visibility."""
     if not isinstance(poses, list):
         raise InputError(f"{name!r} must be a list of poses")
     points = allocate_points(len(poses), 1)[:, 0]

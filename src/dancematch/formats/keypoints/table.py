@@ -2,7 +2,7 @@
 
 A column is a joint (`left_hip`, `Landmark_23`) whose cells hold several numbers, or one number of
 a joint (`left_hip_x`, `x23`, `landmark_23_visibility`). A table without both shoulders and an
-elbow among its columns is no motion, whatever else it is: labels and indexes lie beside clips.
+elbow among its columns is no motion: labels and indexes lie beside recordings too.
 """
 
 import csv
@@ -57,7 +57,7 @@ def read_header(path: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        return next(_rows(head.decode("utf-8-sig", errors="replace")), [])
+        return next(_iterate_rows(head.decode("utf-8-sig", errors="replace")), [])
     except (OSError, ValueError, csv.Error):
         return []
 
@@ -79,7 +79,7 @@ def find_columns(header: list[str]) -> TableColumns | None:
         if first > 1 or numbers != set(range(first, first + len(skeleton.joints))):
             return None
         cells = {column: (number - first, axis) for column, (number, axis) in numbered.items()}
-    if len(set(cells.values())) < len(cells):  # a joint twice: one cannot know which is meant
+    if len(set(cells.values())) < len(cells):  # a joint twice: it is unknown which is meant
         return None
     frame, time = (next((keys.index(n) for n in names if n in keys), None) for names in (_FRAMES, _TIMES))
     return TableColumns(skeleton, cells, frame, time)
@@ -101,8 +101,8 @@ def _parse_number(key: str) -> tuple[int, int | None] | None:
     return (int(found[1]), None) if (found := _NUMBERED.fullmatch(key)) and not key.isdecimal() else None
 
 
-def _rows(text: str) -> Iterator[list[str]]:
-    """Each row's cells; blank lines are left out."""
+def _iterate_rows(text: str) -> Iterator[list[str]]:
+    """Yield each row's cells; blank lines are left out."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     require_readable_frames(text.count("\n"))
     delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
@@ -111,19 +111,19 @@ def _rows(text: str) -> Iterator[list[str]]:
 
 
 @dataclass(frozen=True)
-class Table:
-    """The keypoints of a table as it has them."""
+class KeypointTable:
+    """The keypoints of a table, not converted."""
 
     points: Array  # [frames, joints, 4]: the numbers of one cell in their order, or x, y, z and confidence
     numbers: int | None  # how many are in one cell; None where each has a column of its own
     clock: Clock
 
 
-def read_table(path: Path, fps: float | None) -> Table:
+def read_table(path: Path, fps: float | None) -> KeypointTable:
     """Return a table's keypoints by frame; frames that the numbers leave out are unseen."""
     text = read_bytes(path).decode("utf-8-sig", errors="replace")
     try:
-        header, *rows = list(_rows(text)) or [[]]
+        header, *rows = list(_iterate_rows(text)) or [[]]
     except csv.Error:
         raise FormatError(f"{path} is not a readable CSV table: it may be damaged or cut short") from None
     columns = find_columns(header)
@@ -134,22 +134,21 @@ def read_table(path: Path, fps: float | None) -> Table:
             raise InputError(f"row {number} has {len(row)} cells, but the header names {len(header)}")
     if not rows:
         raise InputError("there is a header, but no frame below it")
-    points, numbers = _points(header, rows, columns)
-    times = _column(header, rows, columns.time)
+    points, numbers = _read_points(header, rows, columns)
+    times = _read_column(header, rows, columns.time)
     if times is not None:
         clock = choose_clock(count_from_first_frame(times, header[columns.time or 0]), None, fps)
-        return Table(points, numbers, clock)
-    return Table(
-        _spread_frames(points, _column(header, rows, columns.frame)), numbers, choose_clock(None, None, fps)
-    )
+        return KeypointTable(points, numbers, clock)
+    points = _spread_frames(points, _read_column(header, rows, columns.frame))
+    return KeypointTable(points, numbers, choose_clock(None, None, fps))
 
 
-def _points(header: list[str], rows: list[list[str]], columns: TableColumns) -> tuple[Array, int | None]:
+def _read_points(header: list[str], rows: list[list[str]], columns: TableColumns) -> tuple[Array, int | None]:
     points = np.full((len(rows), len(columns.skeleton.joints), 4), np.nan)
     widths: set[int] = set()
     for column, (joint, axis) in columns.cells.items():
         for number, row in enumerate(rows):
-            values = _numbers(row[column], number + 2, header[column])
+            values = _parse_cell(row[column], number + 2, header[column])
             if axis is not None:
                 points[number, joint, axis] = values[0] if len(values) == 1 else math.nan
             elif values:
@@ -161,7 +160,7 @@ def _points(header: list[str], rows: list[list[str]], columns: TableColumns) -> 
     return points, widths.pop() if widths else None
 
 
-def _numbers(cell: str, row: int, column: str) -> list[float]:
+def _parse_cell(cell: str, row: int, column: str) -> list[float]:
     """Return the numbers of one cell; none where it is empty or says so."""
     words = cell.strip("()[] \t").replace(",", " ").replace(";", " ").split()
     try:
@@ -175,11 +174,11 @@ def _numbers(cell: str, row: int, column: str) -> list[float]:
     return values if not all(map(math.isnan, values)) else []
 
 
-def _column(header: list[str], rows: list[list[str]], column: int | None) -> list[float] | None:
+def _read_column(header: list[str], rows: list[list[str]], column: int | None) -> list[float] | None:
     """Return one number per row, or None where the table does not have them."""
     if column is None:
         return None
-    found = [_numbers(row[column], number + 2, header[column]) for number, row in enumerate(rows)]
+    found = [_parse_cell(row[column], number + 2, header[column]) for number, row in enumerate(rows)]
     single = [len(values) == 1 for values in found]
     if any(single) and not all(single):
         raise InputError(f"row {single.index(False) + 2} lacks the number of column {header[column][:40]!r}")

@@ -1,4 +1,4 @@
-"""AIST++ pickles: 3-D keypoints (COCO-17) or SMPL motion, in centimetres, y up, 60 frames a second."""
+"""AIST++ pickles: 3-D keypoints (COCO-17) or SMPL motion, in centimetres, y up, 60 frames per second."""
 
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.files import as_coordinates, read_bytes
-from dancematch.formats.motion_capture.smpl import joints_of
+from dancematch.formats.motion_capture.smpl import compute_joints
 from dancematch.formats.pickles import read_arrays
 from dancematch.skeletons import COCO17, SMPL24
 from dancematch.types import Motion
 
 FPS = 60.0
-_METRES = 0.01
+_METRES_PER_UNIT = 0.01
 _KEYPOINTS = ("keypoints3d_optim", "keypoints3d")  # the optimised ones are the smoother
 
 
@@ -34,15 +34,19 @@ def _from_keypoints(keypoints: NDArray[Any], fps: float) -> Motion:
         raise InputError(f"keypoints must be [frames, 17, 3] decimal numbers, got {list(keypoints.shape)}")
     if not np.isfinite(keypoints).any():
         raise InputError("no keypoint is seen in any frame")
-    return Motion(as_coordinates(keypoints, _METRES).astype(np.float32), fps, COCO17)
+    return Motion(as_coordinates(keypoints, _METRES_PER_UNIT).astype(np.float32), fps, COCO17)
 
 
 def _from_smpl(arrays: dict[str, NDArray[Any]], fps: float) -> Motion:
     scaling = arrays.get("smpl_scaling", np.array([100.0]))
     if scaling.size != 1:
         raise InputError(f"one smpl_scaling was expected, got {scaling.size}")
-    size = float(scaling.reshape(())) * _METRES
+    size = float(scaling.reshape(())) * _METRES_PER_UNIT
     if not 0.1 < size < 10:
-        raise InputError(f"smpl_scaling must be centimetres per SMPL metre, near 100, got {size / _METRES:g}")
-    places = joints_of(arrays["smpl_poses"], as_coordinates(arrays["smpl_trans"], _METRES), size)
+        raise InputError(
+            f"smpl_scaling must be centimetres per SMPL metre, near 100, got {size / _METRES_PER_UNIT:g}"
+        )
+    places = compute_joints(
+        arrays["smpl_poses"], as_coordinates(arrays["smpl_trans"], _METRES_PER_UNIT), size
+    )
     return Motion(places.astype(np.float32), fps, SMPL24)

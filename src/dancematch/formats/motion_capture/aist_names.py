@@ -12,7 +12,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class AistName:
-    """Who danced what: (genre, kind, dance) is one choreography of the basic kind (BM)."""
+    """The parts of a name: (genre, kind, dance) is one choreography of the basic kind (BM)."""
 
     genre: str
     kind: str  # BM basic, FM advanced
@@ -22,18 +22,18 @@ class AistName:
 
     @property
     def choreography(self) -> tuple[str, str, str]:
-        """Equal for all takes of one choreography."""
+        """Equal for all recordings of one choreography."""
         return (self.genre, self.kind, self.dance)
 
 
 def parse_name(stem: str) -> AistName | None:
-    """Read a sequence's name; None if it does not follow the scheme."""
+    """Return the parts of a sequence's name; None if it does not follow the scheme."""
     found = _NAME.fullmatch(stem)
     return AistName(**found.groupdict()) if found else None
 
 
-def sequences(folder: Path) -> Iterator[Path]:
-    """The sequences below a folder in the public layout, by name, without the official ignore list."""
+def list_sequences(folder: Path) -> Iterator[Path]:
+    """Yield the sequences below a folder in the public layout, by name, without the official ignore list."""
     lists = [*folder.rglob("ignore_list.txt"), folder.parent / "ignore_list.txt"]
     ignored = {name for path in lists if path.is_file() for name in path.read_text(encoding="utf-8").split()}
     for path in sorted(folder.rglob("*.pkl")):

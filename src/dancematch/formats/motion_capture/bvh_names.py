@@ -1,4 +1,4 @@
-"""Which joint of a BVH file is which: its name taken apart into a side and a body part.
+"""The joints of a BVH file by their names, taken apart into a side and a body part.
 
 BVH prescribes no names. CMU and Mixamo write `LeftUpLeg`, 3ds Max `Bip01 L Thigh`,
 Blender `thigh.L`, Poser `lThigh`, Unreal `thigh_l`, Biovision `LeftHip`. All are reduced to
@@ -16,7 +16,7 @@ _SIDES = {"left": "left", "l": "left", "lft": "left", "right": "right", "r": "ri
 _NOISE = """actor armature avg b base biped bip bone c cc character ctrl def f jnt joint j m mixamorig org rig
     skel skeleton valve"""
 
-# For each joint the parts that may stand for it, the surest first. `shoulder` is the start of the
+# For each joint the parts that may mean it, the surest first. `shoulder` is the start of the
 # upper arm in some files and the collar bone in others, but the others have an `arm` as well;
 # likewise `leg` is the shin wherever there is a thigh, and `hand` and `foot` may hang below
 # a wrist and an ankle.
@@ -34,15 +34,15 @@ _PARTS = frozenset(" ".join([*_LIMBS.values(), *_MIDLINE.values()]).split())
 Key = tuple[str, str]  # side ("left", "right" or "") and part
 
 
-def key_of(name: str) -> Key:
-    """Return the side and the part that a joint's name speaks of."""
+def parse_joint_name(name: str) -> Key:
+    """Return the side and the part that a joint's name means."""
     words = [word.lower() for word in _WORDS.findall(re.split(r"[:|]", name)[-1])]
     side = next((_SIDES[word] for word in words if word in _SIDES), "")
     part = "".join(w for w in words if w not in _SIDES and w not in _NOISE.split() and not w.isdigit())
-    return (side, part) if side else _fused(part)
+    return (side, part) if side else _split_fused(part)
 
 
-def _fused(part: str) -> Key:
+def _split_fused(part: str) -> Key:
     """Split names such as `ltibia` or `leftarm`, where nothing marks the border."""
     for prefix, side in _SIDES.items():
         if part.startswith(prefix) and part.removeprefix(prefix) in _PARTS:
@@ -52,13 +52,13 @@ def _fused(part: str) -> Key:
     return "", part
 
 
-def named_skeleton(names: Sequence[str], parents: Sequence[int]) -> Skeleton:
+def recognise_skeleton(names: Sequence[str], parents: Sequence[int]) -> Skeleton:
     """Return a file's own joints, those of `body15` under their names there."""
     shared = _shared_prefix(names)
-    keys = [key_of(name.removeprefix(shared)) for name in names]
-    roles = _exact_roles(names) or _roles(keys)
-    joints = _unique([roles.get(place, name) for place, name in enumerate(names)], roles)
-    return Skeleton("bvh", joints, tuple(parents), _mirror(keys, roles, joints))
+    keys = [parse_joint_name(name.removeprefix(shared)) for name in names]
+    roles = _find_exact_roles(names) or _find_roles(keys)
+    joints = _make_unique([roles.get(place, name) for place, name in enumerate(names)], roles)
+    return Skeleton("bvh", joints, tuple(parents), _pair_sides(keys, roles, joints))
 
 
 def _shared_prefix(names: Sequence[str]) -> str:
@@ -75,18 +75,20 @@ def known_layout(skeleton: Skeleton) -> Skeleton:
     So that what was written from a layout is read as that layout, although BVH lists
     joints depth first.
     """
-    return next((known for known in SKELETONS.values() if _bones(known) == _bones(skeleton)), skeleton)
+    return next(
+        (known for known in SKELETONS.values() if _name_bones(known) == _name_bones(skeleton)), skeleton
+    )
 
 
-def _bones(skeleton: Skeleton) -> dict[str, str]:
+def _name_bones(skeleton: Skeleton) -> dict[str, str]:
     parents = (skeleton.joints[parent] if parent >= 0 else "" for parent in skeleton.parents)
     return dict(zip(skeleton.joints, parents, strict=True))
 
 
-def _exact_roles(names: Sequence[str]) -> dict[int, str]:
+def _find_exact_roles(names: Sequence[str]) -> dict[int, str]:
     """Return the places of the names of `body15` themselves, if the file has every limb's.
 
-    What we wrote ourselves is so recognised even where another joint (a collar bone called
+    Files of `bvh_write` are recognised even where another joint (a collar bone called
     `LeftShoulder`) could be taken for one of them.
     """
     limbs = {joint for joint in BODY15.joints if joint.startswith(("left_", "right_"))}
@@ -95,8 +97,8 @@ def _exact_roles(names: Sequence[str]) -> dict[int, str]:
     return {names.index(joint): joint for joint in BODY15.joints if joint in names}
 
 
-def _roles(keys: Sequence[Key]) -> dict[int, str]:
-    """Which places in the file hold which joints of `body15`."""
+def _find_roles(keys: Sequence[Key]) -> dict[int, str]:
+    """Return which positions in the file hold which joints of `body15`."""
     places: dict[Key, int] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, place)  # of `spine` and `spine1` the one nearer the root
@@ -119,8 +121,8 @@ def _take_leg_for_thigh(places: dict[Key, int]) -> None:
             places.setdefault((side, "thigh"), places[side, "leg"])
 
 
-def _unique(names: list[str], roles: dict[int, str]) -> tuple[str, ...]:
-    """No name twice; the joints that were recognised keep theirs."""
+def _make_unique(names: list[str], roles: dict[int, str]) -> tuple[str, ...]:
+    """Return the names without duplicates; recognised joints keep theirs."""
     taken = set(roles.values())
     for place, name in enumerate(names):
         if place in roles:
@@ -139,7 +141,7 @@ def _role_key(role: str) -> Key:
     return side, f"body {part}"
 
 
-def _mirror(keys: Sequence[Key], roles: dict[int, str], joints: Sequence[str]) -> tuple[int, ...]:
+def _pair_sides(keys: Sequence[Key], roles: dict[int, str], joints: Sequence[str]) -> tuple[int, ...]:
     """Pair joints whose names differ only in the side; doubtful ones mirror themselves."""
     labels = [_role_key(roles[place]) if place in roles else key for place, key in enumerate(keys)]
     other = {"left": "right", "right": "left"}

@@ -1,8 +1,8 @@
 """Motion -> BVH, in centimetres, for Blender, Maya and the like.
 
-Bones are turned towards where the joints are, and each joint has position channels as well,
-so places are exact even where a bone's length changes from frame to frame, as estimated ones
-do. A joint that is unseen for a while is interpolated: BVH has no word for it.
+Bones are rotated towards the joints, and each joint has position channels as well, so positions are
+exact even where a bone's length changes from frame to frame, as in estimated motion. A joint that is
+unseen for a while is interpolated: BVH cannot say so.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
-from dancematch.formats.motion_capture.kinematics import turn, zyx_angles
+from dancematch.formats.motion_capture.kinematics import rotate, zyx_angles
 from dancematch.types import Motion, Skeleton
 
 Array = NDArray[np.float64]
@@ -28,9 +28,9 @@ def write(path: str | Path, motion: Motion, *, overwrite: bool = False) -> None:
         raise InputError(
             f"{path} was not written: BVH needs one root, {motion.skeleton.name!r} has another number"
         )
-    places = _filled(motion) * _UNITS_PER_METRE
+    places = _fill_gaps(motion) * _UNITS_PER_METRE
     rest = _rest_offsets(places, parents)
-    world = _world_turns(places, parents, rest)
+    world = _world_rotations(places, parents, rest)
     channels = _channel_values(places, parents, world)
     header = "\n".join(_hierarchy(motion.skeleton, rest, 0, 0))
     rows = "\n".join(" ".join(f"{value:.5f}" for value in row) for row in channels.tolist())
@@ -40,7 +40,7 @@ def write(path: str | Path, motion: Motion, *, overwrite: bool = False) -> None:
     write_bytes(Path(path), text.encode(), overwrite=overwrite)
 
 
-def _filled(motion: Motion) -> Array:
+def _fill_gaps(motion: Motion) -> Array:
     """Return the joints with their gaps interpolated."""
     joints = motion.joints.astype(np.float64)
     frames = np.arange(len(joints))
@@ -55,7 +55,7 @@ def _filled(motion: Motion) -> Array:
 
 
 def _rest_offsets(places: Array, parents: tuple[int, ...]) -> Array:
-    """Each bone as in the middle frame, with its median length."""
+    """Return each bone as in the middle frame, with its median length."""
     bones = places - places[:, list(parents)]
     lengths = np.median(np.linalg.norm(bones, axis=-1), axis=0)[:, None]
     middle = bones[len(bones) // 2]
@@ -64,45 +64,45 @@ def _rest_offsets(places: Array, parents: tuple[int, ...]) -> Array:
     return rest
 
 
-def _world_turns(places: Array, parents: tuple[int, ...], rest: Array) -> Array:
-    """Each joint's turn [frames, joints, 3, 3] from the rest pose, as its children show it."""
+def _world_rotations(places: Array, parents: tuple[int, ...], rest: Array) -> Array:
+    """Return each joint's rotation [frames, joints, 3, 3] from the rest pose, as its children show it."""
     world = np.tile(np.eye(3), (*places.shape[:2], 1, 1))
     for joint, parent in enumerate(parents):
         inherited = world[:, parent] if parent >= 0 else world[:, joint]
         children = [child for child, above in enumerate(parents) if above == joint]
         bones = places[:, children] - places[:, [joint]]
         if len(children) == 1:
-            carried = turn(inherited, np.broadcast_to(rest[children[0]], bones[:, 0].shape))
-            world[:, joint] = _shortest_turn(carried, bones[:, 0]) @ inherited
+            carried = rotate(inherited, np.broadcast_to(rest[children[0]], bones[:, 0].shape))
+            world[:, joint] = _shortest_rotation(carried, bones[:, 0]) @ inherited
         elif children:
-            world[:, joint] = _best_turn(rest[children], bones)
+            world[:, joint] = _best_rotation(rest[children], bones)
         else:
             world[:, joint] = inherited
     return world
 
 
-def _shortest_turn(start: Array, end: Array) -> Array:
+def _shortest_rotation(start: Array, end: Array) -> Array:
     """Return the smallest rotation that takes the direction of `start` to that of `end`."""
     a = _unit(start, np.array([1.0, 0, 0]))
-    b = _unit(end, a)  # a bone of no length turns nowhere
+    b = _unit(end, a)  # a bone without length is not rotated
     aside = np.eye(3)[np.abs(a).argmin(axis=-1)]
-    bisector = _unit(a + b, _unit(np.cross(a, aside), a))  # opposite directions: any way round will do
+    bisector = _unit(a + b, _unit(np.cross(a, aside), a))  # opposite directions: any axis across will do
     # Half a turn about a and then about the bisector is the rotation, without dividing by a sine.
     return _half_turn(bisector) @ _half_turn(a)
 
 
 def _unit(vectors: Array, instead: Array) -> Array:
-    """Each vector with length 1, or `instead` where it has none."""
+    """Return each vector with length 1, or `instead` where it has none."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.where(lengths > 1e-6, vectors / np.maximum(lengths, 1e-6), instead)
 
 
 def _half_turn(axis: Array) -> Array:
-    turned: Array = 2 * axis[..., :, None] * axis[..., None, :] - np.eye(3)
-    return turned
+    matrices: Array = 2 * axis[..., :, None] * axis[..., None, :] - np.eye(3)
+    return matrices
 
 
-def _best_turn(rest: Array, bones: Array) -> Array:
+def _best_rotation(rest: Array, bones: Array) -> Array:
     """Return the rotation that brings several rest bones closest to where they are (Kabsch)."""
     u, _, v = np.linalg.svd(np.einsum("fki,kj->fij", bones, rest))
     u[..., -1] *= np.sign(np.linalg.det(u @ v))[:, None]  # a mirror image is no rotation
@@ -111,12 +111,12 @@ def _best_turn(rest: Array, bones: Array) -> Array:
 
 
 def _channel_values(places: Array, parents: tuple[int, ...], world: Array) -> Array:
-    """Channel values [frames, 6 a joint] in the order of the hierarchy."""
+    """Return channel values [frames, 6 per joint] in the order of the hierarchy."""
     columns = []
     for joint in _depth_first(parents, parents.index(-1)):
         above = world[:, parents[joint]].swapaxes(-1, -2) if parents[joint] >= 0 else np.eye(3)[None]
         moved = places[:, joint] - (places[:, parents[joint]] if parents[joint] >= 0 else 0)
-        columns += [turn(above, moved), np.degrees(zyx_angles(above @ world[:, joint]))]
+        columns += [rotate(above, moved), np.degrees(zyx_angles(above @ world[:, joint]))]
     return np.concatenate(columns, axis=1)
 
 

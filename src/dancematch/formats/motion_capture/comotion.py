@@ -13,37 +13,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError, MissingExtraError
+from dancematch.formats.clock import DEFAULT_RATE
 from dancematch.formats.files import MAX_BYTES, read_bytes, require_plausible_frames
 from dancematch.formats.motion_capture.kinematics import Y_DOWN_TO_UP
-from dancematch.formats.motion_capture.smpl import joints_of
+from dancematch.formats.motion_capture.smpl import compute_joints
 from dancematch.skeletons import SMPL24
 from dancematch.types import Motion
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
-    """Every tracked person, the longest track first; `fps` is the video's rate, 30 if not given."""
-    tracks = _load(path)
+    """Return every tracked person, the longest track first; `fps` is the video's rate, 30 if not given."""
+    tracks = _load_tensors(path)
     padding = ~tracks["betas"].any(axis=1)
     keep = np.ones_like(padding) if padding.all() else ~padding
     rows = {name: values[keep] for name, values in tracks.items()}
-    people = [_person(rows, number, fps or 30.0) for number in np.unique(rows["id"])]
+    people = [_read_person(rows, number, fps or DEFAULT_RATE) for number in np.unique(rows["id"])]
     return sorted(people, key=lambda motion: -len(motion.joints))
 
 
-def _person(rows: dict[str, NDArray[Any]], number: int, fps: float) -> Motion:
+def _read_person(rows: dict[str, NDArray[Any]], number: int, fps: float) -> Motion:
     mine = rows["id"] == number
     frames = rows["frame_idx"][mine].astype(np.int64)
     first, last = int(frames.min()), int(frames.max())
     if first < 0:
         raise InputError(f"a frame number must be 0 or more, got {first}")
     require_plausible_frames(last - first + 1, len(frames))
-    places = joints_of(rows["pose"][mine], rows["trans"][mine]) @ Y_DOWN_TO_UP
+    places = compute_joints(rows["pose"][mine], rows["trans"][mine]) @ Y_DOWN_TO_UP
     joints = np.full((last - first + 1, len(SMPL24.joints), 3), np.nan, np.float32)
     joints[frames - first] = places
     return Motion(joints, fps, SMPL24, start=first / fps)
 
 
-def _load(path: Path) -> dict[str, NDArray[Any]]:
+def _load_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the five tensors as arrays, checked for kind and size."""
     content = _torch_load(path)
     expected = {"id": (), "frame_idx": (), "pose": (72,), "trans": (3,), "betas": (10,)}

@@ -1,4 +1,4 @@
-"""From joint rotations to joint places and back, for all frames at once."""
+"""Joint rotations to joint positions and back, for all frames at once."""
 
 from collections.abc import Sequence
 
@@ -15,19 +15,19 @@ Z_UP_TO_Y_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 
 
 def axis_angle_matrices(vectors: Array) -> Array:
-    """Rotation matrices [..., 3, 3] of axis-angle vectors [..., 3] in radians (Rodrigues)."""
+    """Return rotation matrices [..., 3, 3] of axis-angle vectors [..., 3] in radians (Rodrigues)."""
     angle = np.linalg.norm(vectors, axis=-1)[..., None, None]
     x, y, z = np.moveaxis(vectors / np.maximum(angle[..., 0], 1e-12), -1, 0)
     zero = np.zeros_like(x)
     cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
-    turned: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
-    return turned
+    matrices: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    return matrices
 
 
 def euler_matrices(angles: Array, axes: str) -> Array:
-    """Rotation matrices [frames, 3, 3] of angles [frames, len(axes)] in radians, applied in `axes` order.
+    """Return rotation matrices [frames, 3, 3] of angles [frames, len(axes)] in radians, in `axes` order.
 
-    "ZYX" turns about z, then about the turned y, then about the turned x: the order in
+    "ZYX" rotates about z, then about the new y, then about the new x: the order in
     which a BVH file lists its channels.
     """
     result = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
@@ -38,7 +38,7 @@ def euler_matrices(angles: Array, axes: str) -> Array:
 
 
 def zyx_angles(matrices: Array) -> Array:
-    """Angles [..., 3] about z, y, x in radians: the inverse of `euler_matrices(..., "ZYX")`."""
+    """Return angles [..., 3] about z, y, x in radians: the inverse of `euler_matrices(..., "ZYX")`."""
     sine = np.clip(-matrices[..., 2, 0], -1, 1)
     locked = np.abs(sine) > 1 - 1e-9  # looking straight up or down, only z - x is determined
     z = np.arctan2(
@@ -49,10 +49,10 @@ def zyx_angles(matrices: Array) -> Array:
     return np.stack([z, np.arcsin(sine), x], axis=-1)
 
 
-def forward(parents: Sequence[int], offsets: Array, rotations: Array) -> Array:
-    """Places [frames, joints, 3] of joints that hang at `offsets` in their parents' turned frames.
+def forward_kinematics(parents: Sequence[int], offsets: Array, rotations: Array) -> Array:
+    """Return positions [frames, joints, 3] of joints at `offsets` in their parents' rotated frames.
 
-    `offsets` is [frames or 1, joints, 3], `rotations` [frames, joints, 3, 3]; parents stand
+    `offsets` is [frames or 1, joints, 3], `rotations` [frames, joints, 3, 3]; parents come
     before their children.
     """
     places = np.empty(rotations.shape[:-1])
@@ -62,12 +62,12 @@ def forward(parents: Sequence[int], offsets: Array, rotations: Array) -> Array:
             places[:, joint] = offsets[:, joint]
             world[:, joint] = rotations[:, joint]
         else:
-            places[:, joint] = places[:, parent] + turn(world[:, parent], offsets[:, joint])
+            places[:, joint] = places[:, parent] + rotate(world[:, parent], offsets[:, joint])
             world[:, joint] = world[:, parent] @ rotations[:, joint]
     return places
 
 
-def turn(matrices: Array, vectors: Array) -> Array:
-    """Each matrix [..., 3, 3] applied to its vector [..., 3]."""
-    turned: Array = (matrices @ vectors[..., None])[..., 0]
-    return turned
+def rotate(matrices: Array, vectors: Array) -> Array:
+    """Return each vector [..., 3] rotated by its matrix [..., 3, 3]."""
+    rotated: Array = (matrices @ vectors[..., None])[..., 0]
+    return rotated

@@ -1,6 +1,6 @@
 """SMPL poses, as AMASS keeps them: axis-angle rotations over 24 joints.
 
-Joints come from forward kinematics over a neutral body of our own; body shape (`betas`)
+Joints come from forward kinematics over a neutral body that stands here; body shape (`betas`)
 is not applied and no licensed model file is needed. The first 22 joints of SMPL, SMPL-H
 and SMPL-X are the same; hands follow their wrists. AMASS is z up, which is turned y up.
 """
@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.archive import Archive
-from dancematch.formats.files import agreed_rate, as_coordinates, as_rate
-from dancematch.formats.motion_capture.kinematics import Z_UP_TO_Y_UP, axis_angle_matrices, forward
+from dancematch.formats.clock import DEFAULT_RATE
+from dancematch.formats.files import agree_on_rate, as_coordinates, as_rate
+from dancematch.formats.motion_capture.kinematics import Z_UP_TO_Y_UP, axis_angle_matrices, forward_kinematics
 from dancematch.skeletons import SMPL24
 from dancematch.types import Motion
 
@@ -36,13 +37,13 @@ _REST = np.array(
 )  # fmt: skip
 
 
-def joints_of(poses: ArrayLike, translations: ArrayLike, scale: float = 1.0) -> NDArray[np.float64]:
-    """Joint places [frames, 24, 3] of axis-angle `poses`, on the axes of the poses themselves.
+def compute_joints(poses: ArrayLike, translations: ArrayLike, scale: float = 1.0) -> NDArray[np.float64]:
+    """Return joint positions [frames, 24, 3] of axis-angle `poses`, on the axes of the poses.
 
     `translations` are metres; `scale` is the body's size relative to the neutral one.
     """
-    angles = _numbers(poses)
-    moves = _numbers(translations)
+    angles = _require_numbers(poses)
+    moves = _require_numbers(translations)
     if angles.ndim != 2 or angles.shape[1] not in _WIDTHS:
         raise InputError(
             f"poses must be [frames, {' or '.join(map(str, _WIDTHS))}], got {list(angles.shape)}"
@@ -53,11 +54,11 @@ def joints_of(poses: ArrayLike, translations: ArrayLike, scale: float = 1.0) -> 
         raise InputError("the poses are empty or hold numbers that are not finite")
     turns = np.zeros((len(angles), len(_REST), 3))
     turns[:, :_BODY] = angles[:, : 3 * _BODY].reshape(len(angles), _BODY, 3)
-    places = forward(SMPL24.parents, _REST[None] * scale, axis_angle_matrices(turns))
+    places = forward_kinematics(SMPL24.parents, _REST[None] * scale, axis_angle_matrices(turns))
     return as_coordinates(places + as_coordinates(moves)[:, None])
 
 
-def _numbers(values: ArrayLike) -> NDArray[np.float64]:
+def _require_numbers(values: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
         raise InputError(f"poses and translations must be numbers, got {array.dtype}")
@@ -74,15 +75,15 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     archive = Archive(path)
     if not recognises(archive):
         raise FormatError(f"{path} lacks the arrays 'poses' and 'trans' of an SMPL or AMASS file")
-    places = joints_of(archive.array("poses"), archive.array("trans"))
+    places = compute_joints(archive.array("poses"), archive.array("trans"))
     carried = next((name for name in _RATES if name in archive.names), None)
-    rate = fps or 30.0
+    rate = fps or DEFAULT_RATE
     if carried is not None:
-        rate = agreed_rate(_single(archive.array(carried)), fps)
+        rate = agree_on_rate(_read_rate(archive.array(carried)), fps)
     return [Motion((places @ Z_UP_TO_Y_UP.T).astype(np.float32), rate, SMPL24)]
 
 
-def _single(value: NDArray[Any]) -> float:
+def _read_rate(value: NDArray[Any]) -> float:
     if value.size != 1:
         raise InputError(f"one frame rate was expected, got {value.size}")
     return as_rate(value.reshape(())[()])

@@ -11,7 +11,7 @@ import numpy as np
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError, NoDancerError
-from dancematch.formats.motion_capture.aist_names import parse_name, sequences
+from dancematch.formats.motion_capture.aist_names import list_sequences, parse_name
 from dancematch.motion import to_body15
 from dancematch.types import Motion
 
@@ -63,7 +63,7 @@ def _list_files(folders: Sequence[str | Path]) -> list[Path]:
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder; give folders with motion files to train on")
-        wanted = set(sequences(folder))
+        wanted = set(list_sequences(folder))
         files += [
             path
             for path in sorted(folder.rglob("*"))
