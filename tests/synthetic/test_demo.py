@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,17 @@ from dancematch.synthetic import demo
 from dancematch.synthetic.demo import Demo, Scene, run_demo
 from dancematch.synthetic.demo_report import write_report
 
+small = partial(Scene, size=(320, 240))
+
 
 def known() -> list[Scene]:
-    return [Scene(f"dance-{seed}", dance=seed, dancer=seed, seconds=(0.0, 4.0)) for seed in (3, 4, 5)]
+    return [small(f"dance-{seed}", dance=seed, dancer=seed, seconds=(0.0, 3.5)) for seed in (3, 4, 5)]
 
 
 def queries() -> list[Scene]:
     return [
-        Scene("mirrored", dance=4, dancer=21, mirrored=True, seconds=(0.5, 3.5), story="mirrored"),
-        Scene("unknown", dance=99, dancer=25, seconds=(0.0, 3.0), story="never learnt"),
+        small("mirrored", dance=4, dancer=21, mirrored=True, seconds=(0.5, 3.0), story="mirrored"),
+        small("unknown", dance=99, dancer=25, seconds=(0.0, 2.0), story="never learnt"),
     ]
 
 

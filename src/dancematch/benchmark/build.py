@@ -14,7 +14,7 @@ from pathlib import Path
 from dancematch import formats
 from dancematch.benchmark.alignment import align_skeleton
 from dancematch.benchmark.build_folder import BuildFolder, QuarantineRow
-from dancematch.benchmark.build_plan import BuildPlan, Edition, LabelledClip, plan_build
+from dancematch.benchmark.build_plan import BuildPlan, Edition, SourceClip, plan_build
 from dancematch.benchmark.datasheet import ReleaseFacts, format_card, format_datasheet
 from dancematch.benchmark.labels import Labeller
 from dancematch.benchmark.release import (
@@ -167,7 +167,7 @@ class _ReleaseBuilder:
     def _write_quarantine(self) -> None:
         self.folder.write_quarantine([*self.plan.quarantine, *self.failed.values()])
 
-    def _make_entries(self, clips: Sequence[LabelledClip], dancers: dict[str, Dancers]) -> list[ReleaseEntry]:
+    def _make_entries(self, clips: Sequence[SourceClip], dancers: dict[str, Dancers]) -> list[ReleaseEntry]:
         names = {label.label_id: label.name for label in self.edition.labels}
         performers = hash_performers(
             {clip.clip_id: clip.info.uploaders for clip in clips}, self.folder.secret

@@ -24,7 +24,7 @@ class Edition:
 
 
 @dataclass(frozen=True)
-class LabelledClip:
+class SourceClip:
     """A clip with the information beside it and the decision about its label."""
 
     path: Path
@@ -42,7 +42,7 @@ class LabelledClip:
 class BuildPlan:
     """Every clip, by what is to be done with it."""
 
-    labelled: tuple[LabelledClip, ...]
+    labelled: tuple[SourceClip, ...]
     review: tuple[ReviewRow, ...]
     quarantine: tuple[QuarantineRow, ...]
     left_out: int
@@ -103,7 +103,7 @@ def plan_build(
     return BuildPlan(tuple(labelled), tuple(review), tuple(quarantine), left_out)
 
 
-def _read_clip(path: Path, known: dict[str, Path], labeller: Labeller) -> LabelledClip | QuarantineRow:
+def _read_clip(path: Path, known: dict[str, Path], labeller: Labeller) -> SourceClip | QuarantineRow:
     """A clip with its label decision; a second copy of a video is quarantined."""
     sha256 = ""
     try:
@@ -119,10 +119,10 @@ def _read_clip(path: Path, known: dict[str, Path], labeller: Labeller) -> Labell
     known[sha256] = path
     if info.video_id:
         known[info.video_id] = path
-    return LabelledClip(path, sha256, info, labeller.find(info.title, info.tags, info.description))
+    return SourceClip(path, sha256, info, labeller.find(info.title, info.tags, info.description))
 
 
-def _review_row(clip: LabelledClip, labeller: Labeller) -> ReviewRow:
+def _review_row(clip: SourceClip, labeller: Labeller) -> ReviewRow:
     candidates = [f"{key} = {labeller.labels[key].name}" for key in clip.decision.candidates]
     return ReviewRow(
         clip=str(clip.path),

@@ -39,6 +39,7 @@ class Scene:
     mirrored: bool = False
     seconds: tuple[float, float] | None = None  # the excerpt, if not the whole
     story: str = ""
+    size: tuple[int, int] = SIZE
 
     def motion(self) -> Motion:
         """The motion of the clip."""
@@ -54,7 +55,7 @@ class Scene:
         path = folder / f"{self.name}.mp4"
         if not path.exists():
             appearance, camera = Appearance.random(self.dancer), Camera(azimuth=self.azimuth)
-            render(self.motion(), path, appearances=[appearance], camera=camera, size=SIZE)
+            render(self.motion(), path, appearances=[appearance], camera=camera, size=self.size)
         return path
 
 
