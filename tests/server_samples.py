@@ -83,12 +83,12 @@ def serving(
 
 
 def _address(process: "subprocess.Popen[str]") -> str:
-    told = ""
+    printed = ""
     while line := process.stderr.readline():
-        told += line
+        printed += line
         if found := re.search(r"http://\S+", line):
             return found.group().replace("0.0.0.0", "127.0.0.1")  # noqa: S104  (where it listens; we ask here)
-    raise AssertionError(f"the server ended before it listened: {told}")
+    raise AssertionError(f"the server ended before it listened: {printed}")
 
 
 def _serve_puppets(arguments: list[str]) -> None:

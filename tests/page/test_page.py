@@ -24,7 +24,7 @@ VIEWS = (
     "search/{spoken}", f"compare/{{spoken}}/{SPOKEN}", f"dance/{SPOKEN}",
 )  # fmt: skip
 # What the verdicts on the dancers of some searches are to be, and how often they come about by accident:
-# the page shows what it is told, whatever the calibration of the day.
+# the page shows what it receives, whatever the calibration of the day.
 VERDICTS = {
     "search": [("match", 0.0004)],
     "possible": [("possible match", 0.11)],
@@ -145,15 +145,15 @@ def test_every_dancer_has_a_section_and_what_is_none_is_named(looking, searches)
     looking.page.get_by_text("dancer 2 of 2").wait_for()
 
 
-def test_a_file_that_cannot_be_read_is_told_in_words(browser, server, folder):
+def test_a_file_that_cannot_be_read_is_explained(browser, server, folder):
     """The service's own sentence is shown, and another clip can be tried."""
     (folder / "broken.mp4").write_bytes(b"no video at all" * 100)
     seen = visit(browser, server.url, WRITE)
     seen.go()
     seen.page.locator("input[type=file]").first.set_input_files(folder / "broken.mp4")
-    told = seen.page.get_by_role("alert")
-    told.wait_for()
-    assert len(told.inner_text()) > 20
+    message = seen.page.get_by_role("alert")
+    message.wait_for()
+    assert len(message.inner_text()) > 20
     seen.page.get_by_role("button", name="Try another clip").click()
     seen.page.get_by_role("heading", name="Which dance is this?").wait_for()
     seen.context.close()
@@ -168,12 +168,12 @@ def test_a_file_of_another_kind_is_refused_before_it_is_sent(browser, server, fo
     seen.go()
     sent = len([url for url in seen.loaded if "/search" in url])
     seen.page.locator("input[type=file]").first.set_input_files(folder / "notes.txt")
-    told = seen.page.locator("main").get_by_role("alert")
+    message = seen.page.locator("main").get_by_role("alert")
 
-    assert "notes.txt cannot be used: a video (.mp4, .mov" in told.inner_text()
-    assert "a motion file (.npz, .bvh, .pkl, .json, .csv, .pt) is expected." in told.inner_text()
+    assert "notes.txt cannot be used: a video (.mp4, .mov" in message.inner_text()
+    assert "a motion file (.npz, .bvh, .pkl, .json, .csv, .pt) is expected." in message.inner_text()
     seen.page.locator("input[type=file]").first.set_input_files(folder / "hollow.npz")
-    assert "hollow.npz is an empty file." == told.inner_text()
+    assert "hollow.npz is an empty file." == message.inner_text()
     assert sent == len([url for url in seen.loaded if "/search" in url])
     seen.go("dances")
     seen.page.get_by_role("button", name="Add dances").first.click()
@@ -191,7 +191,7 @@ def test_a_file_of_another_kind_is_refused_before_it_is_sent(browser, server, fo
     seen.context.close()
 
 
-def test_a_dance_that_could_not_be_cancelled_is_told_of(browser, server, folder):
+def test_a_dance_that_could_not_be_cancelled_is_shown(browser, server, folder):
     """Stopping an addition in its last step says that the dance is known, and shows it."""
     job = {
         "job_id": 32 * "0",
@@ -395,11 +395,11 @@ def test_who_likes_stillness_gets_it(browser, server):
 
 
 def test_a_token_is_asked_for_and_kept_for_the_visit(browser, server):
-    """A wrong one is told of; one for reading shows no way to change anything; a reload asks no more."""
+    """A wrong one is refused; one for reading shows no way to change anything; a reload asks no more."""
     seen = visit(browser, server.url)
     seen.page.goto(f"{server.url}/#/dances")
-    for token, told in (("not-a-token-at-all", "can give you one"), (READ, "not valid here")):
-        give(seen.page, token, told)
+    for token, message in (("not-a-token-at-all", "can give you one"), (READ, "not valid here")):
+        give(seen.page, token, message)
     seen.page.locator(".dance").first.wait_for()
     assert 0 == seen.page.get_by_role("button", name="Add dances").count()
     seen.page.reload()
@@ -407,9 +407,9 @@ def test_a_token_is_asked_for_and_kept_for_the_visit(browser, server):
     seen.context.close()
 
 
-def give(page, token: str, told: str) -> None:
+def give(page, token: str, message: str) -> None:
     """Give a token when it is asked for with a certain text."""
-    page.get_by_text(told).wait_for()
+    page.get_by_text(message).wait_for()
     page.get_by_role("textbox", name="Token").fill(token)
     page.get_by_role("button", name="Go on").click()
 

@@ -36,21 +36,21 @@ def test_the_commands_work_as_they_are(filled, tmp_path, number, request):
         if name != "backup.db" or "copy dances.db backup.db" not in script:
             shutil.copy(filled, tmp_path / name)
     path = [Path(sys.executable).parent, *([BINARIES] if BINARIES else []), os.environ["PATH"]]
-    told = {"PATH": os.pathsep.join(map(str, path)), CACHE_VARIABLE: str(tmp_path / "cache")}
+    environment = {"PATH": os.pathsep.join(map(str, path)), CACHE_VARIABLE: str(tmp_path / "cache")}
     if server:
         postgresql = request.getfixturevalue("postgresql")
-        told["CATALOGUE"] = postgresql.new_database()
-        told["RESTORED"] = postgresql.url("restored")
+        environment["CATALOGUE"] = postgresql.new_database()
+        environment["RESTORED"] = postgresql.url("restored")
         if "copy dances.db" not in script:
-            assert 0 == run_main("copy", filled, told["CATALOGUE"]).code
+            assert 0 == run_main("copy", filled, environment["CATALOGUE"]).code
     done = subprocess.run(
-        ["sh", "-e", "-c", script], cwd=tmp_path, env=os.environ | told,
+        ["sh", "-e", "-c", script], cwd=tmp_path, env=os.environ | environment,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
     assert (0, "") == (done.returncode, "".join(re.findall("(?m)^dancematch: .*", done.stderr))), done.stderr
     if "dancematch copy" in script:
-        assert contents(filled) == contents(told.get("CATALOGUE", tmp_path / "backup.db"))
+        assert contents(filled) == contents(environment.get("CATALOGUE", tmp_path / "backup.db"))
 
 
 def test_there_are_commands_to_run():

@@ -63,10 +63,10 @@ def found(client, folder):
 
 def error_of(answer: httpx.Response) -> tuple[int, str]:
     """The status and name of an error, which has a sentence too and nothing else."""
-    told = answer.json()
-    assert {"error", "message"} == set(told)
-    assert told["message"]
-    return answer.status_code, told["error"]
+    shown = answer.json()
+    assert {"error", "message"} == set(shown)
+    assert shown["message"]
+    return answer.status_code, shown["error"]
 
 
 def test_dances_come_page_by_page(client):
@@ -124,7 +124,7 @@ def test_a_clip_is_found_at_once_with_a_verdict(client, found):
     assert found == client.get(f"/searches/{found['search_id']}").json()
 
 
-def test_a_verdict_tells_what_it_was_made_of(client, found, folder):
+def test_a_verdict_shows_what_it_is_made_of(client, found, folder):
     """Words, and synchrony where there are skeletons; where there are none, the reason."""
     with open_catalogue(folder / "dances.db") as known:
         (track,) = known.tracks(["dance-2"])
@@ -145,12 +145,12 @@ def test_every_dancer_has_a_verdict(client, folder):
     formats.write(folder / "two.npz", [dance(1, 5), dance(4, 6)])
     answer = client.post("/search", content=(folder / "two.npz").read_bytes()).json()
     place = f"/searches/{answer['search_id']}/matches/dance-1"
-    told = [client.get(place, params={"dancer": number}).json() for number in (1, 2)]
+    shown = [client.get(place, params={"dancer": number}).json() for number in (1, 2)]
 
     assert ["match", "match"] == [one["verdict"] for one in answer["dancers"]]
     assert ["dance-1", "dance-4"] == [best(answer, number)["dance_id"] for number in (1, 2)]
-    assert [1, 2] == [one["match"]["dancer"] for one in told]
-    assert told[0] == client.get(place).json()
+    assert [1, 2] == [one["match"]["dancer"] for one in shown]
+    assert shown[0] == client.get(place).json()
     assert (404, "unknown_dance") == error_of(client.get(place, params={"dancer": 3}))
 
 
@@ -172,12 +172,12 @@ def restricted(answer: object, described: object) -> object:
 
 
 def test_words_and_mirrored_clips_are_found_too(client, folder):
-    """A file of words finds the dance it was made from; a mirrored clip is told to be one."""
-    said = client.post("/search", content=(folder / "words.npz").read_bytes()).json()
+    """A file of words finds the dance it was made from; a mirrored clip is reported as one."""
+    spoken = client.post("/search", content=(folder / "words.npz").read_bytes()).json()
     turned = client.post("/search", content=(folder / "mirrored.npz").read_bytes()).json()
-    motion = client.get(f"/searches/{said['search_id']}/motion").json()
+    motion = client.get(f"/searches/{spoken['search_id']}/motion").json()
 
-    assert ("dance-3", False) == tuple(best(said)[name] for name in ("dance_id", "mirrored"))
+    assert ("dance-3", False) == tuple(best(spoken)[name] for name in ("dance_id", "mirrored"))
     assert ("dance-4", True) == tuple(best(turned)[name] for name in ("dance_id", "mirrored"))
     assert motion["decoded"]
 
@@ -194,14 +194,14 @@ def test_a_search_may_be_among_some_only_and_say_that_there_is_no_match(client, 
     assert {"no match"} == {one["verdict"] for one in dancer["candidates"]}
 
 
-def test_motion_is_told_in_millimetres_thinned_and_cut(client):
+def test_motion_comes_in_millimetres_thinned_and_cut(client):
     """What comes back are the joints that were sent, to the millimetre of what is kept."""
     whole = client.get("/dances/dance-1/motion").json()
     part = client.get("/dances/dance-1/motion", params={"fps": 10, "start": 2, "end": 4}).json()
     (dancer,), (cut,) = whole["dancers"], part["dancers"]
     sent = dance(1)
-    told = np.array(dancer["frames"]).reshape(-1, 15, 3) * whole["metres_per_unit"]
-    apart = told - told[:, :1] - (sent.joints - sent.joints[:, :1])
+    shown = np.array(dancer["frames"]).reshape(-1, 15, 3) * whole["metres_per_unit"]
+    apart = shown - shown[:, :1] - (sent.joints - sent.joints[:, :1])
 
     assert sent.skeleton.joints == tuple(whole["skeleton"]["joints"])
     assert np.abs(apart).max() < 0.003
@@ -217,12 +217,12 @@ def test_a_time_without_a_dancer_has_no_frames(client, when):
     assert "same-origin" == answer.headers["cross-origin-resource-policy"]
 
 
-def test_words_are_told_as_they_are_kept(client):
+def test_words_come_as_they_are_stored(client):
     """One row per step, one word per channel: those that the model makes of the motion."""
-    told = client.get("/dances/dance-1/words").json()
-    (dancer,) = told["dancers"]
+    shown = client.get("/dances/dance-1/words").json()
+    (dancer,) = shown["dancers"]
 
-    assert list(shipped().codebook.channels) == told["channels"]
+    assert list(shipped().codebook.channels) == shown["channels"]
     assert shipped().fingerprint(dance(1)).words.tolist() == dancer["words"]
 
 
@@ -247,12 +247,12 @@ def test_a_match_is_explained(client, found):
 
 def test_differences_follow_the_poses(client, found):
     """Moments of both go forward together, with degrees for each bone."""
-    told = client.get(f"/searches/{found['search_id']}/matches/dance-2/differences").json()
+    shown = client.get(f"/searches/{found['search_id']}/matches/dance-2/differences").json()
     bones = client.get("/about").json()["bones"]
 
-    timeline, moments = told["timeline"], len(told["timeline"]["query"])
+    timeline, moments = shown["timeline"], len(shown["timeline"]["query"])
 
-    assert (True, set(bones)) == (told["same"], set(timeline["degrees"]))
+    assert (True, set(bones)) == (shown["same"], set(timeline["degrees"]))
     assert sorted(timeline["query"]) == timeline["query"]
     assert {moments} == {len(timeline["reference"]), len(timeline["late"]), len(timeline["degrees"]["head"])}
 
@@ -266,8 +266,8 @@ def test_the_evidence_is_a_page_to_hand_on(client, folder):
     page, policy = answer.text, answer.headers["content-security-policy"]
 
     assert (200, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
-    for told in ("my clip é.npz", "dance-4", "mirrored", hashlib.sha256(content).hexdigest()):
-        assert told in page
+    for shown in ("my clip é.npz", "dance-4", "mirrored", hashlib.sha256(content).hexdigest()):
+        assert shown in page
     assert "dancematch search dances.db" in page
     assert "--max-evalue 0.02" in page
     assert str(folder) not in page
@@ -323,7 +323,7 @@ def test_a_dance_is_learnt_found_and_forgotten(client, folder):
 
 
 def test_a_dance_can_be_learnt_from_words_alone(client, folder):
-    """It is found; there is nothing to be seen of it, and that is said."""
+    """It is found; it has no skeletons or video, and its answer says so."""
     words_files.write(folder / "other-words.npz", [shipped().fingerprint(dance(31))])
     made = client.put("/dances/spoken", content=(folder / "other-words.npz").read_bytes())
 
@@ -424,7 +424,7 @@ def test_errors_are_sentences_for_people(client, method, place, sentence):
 
 
 def test_a_dancer_who_is_not_there_is_not_found(client, found):
-    """Of a dance as of a query; the one who is there is told of."""
+    """Of a dance as of a query; the dancer who is there is shown."""
     for place in ("/dances/dance-1/motion", f"/searches/{found['search_id']}/motion"):
         assert (404, "not_found") == error_of(client.get(place, params={"dancer": 99}))
         assert [1] == [one["dancer"] for one in client.get(place, params={"dancer": 1}).json()["dancers"]]
@@ -445,16 +445,16 @@ def test_a_photograph_is_neither_learnt_nor_recognised(client, tmp_path):
 @pytest.mark.parametrize(
     "place", ["/", "/style.css", "/health", "/dances?limit=2", "/dances/unknown", "/nowhere", "/searches/x"]
 )
-def test_head_tells_what_get_would_without_the_body(client, place):
-    told, whole = client.head(place), client.get(place)
+def test_head_answers_as_get_without_the_body(client, place):
+    shown, whole = client.head(place), client.get(place)
     kept = ("content-type", "content-length", "content-security-policy", "etag")
 
-    assert (whole.status_code, b"") == (told.status_code, told.content)
-    assert [whole.headers.get(name) for name in kept] == [told.headers.get(name) for name in kept]
+    assert (whole.status_code, b"") == (shown.status_code, shown.content)
+    assert [whole.headers.get(name) for name in kept] == [shown.headers.get(name) for name in kept]
 
 
 def test_an_upload_may_only_be_so_large(client, folder):
-    """Whether the length is told before or found out while it comes in; nothing of it is left."""
+    """Whether the length is declared or found out while it comes in; nothing of it is left."""
     piece = bytes(1 << 20)
 
     def pieces():
@@ -502,7 +502,7 @@ def test_the_page_is_there_and_takes_nothing_from_elsewhere(client):
 
 
 def test_tokens_say_who_may_do_what(folder, tmp_path):
-    """On an address for all: nothing without a token, looking with one of reading, changes with the other."""
+    """On a public address: nothing without a token, reading with a read token, changes with a write token."""
     tokens = tmp_path / "tokens.txt"
     tokens.write_text(f"# ours\nread {READ}\nwrite {WRITE}\n")
     tokens.chmod(0o600)

@@ -1,4 +1,4 @@
-"""Files that are meant to hurt, sent to a real `dancematch serve`: each gets its error, and that is all."""
+"""Malicious files sent to a real `dancematch serve`: each gets its error, and nothing else happens."""
 
 import io
 import json
@@ -77,7 +77,7 @@ def ten_hours(folder: Path) -> bytes:
     return write_clip(folder / "long.ts", (0, 40, TEN_HOURS)).read_bytes()
 
 
-def ten_hours_told(folder: Path) -> bytes:
+def ten_hours_declared(folder: Path) -> bytes:
     """The same, and the header says so."""
     return write_clip(folder / "long.mp4", (0, TEN_HOURS)).read_bytes()
 
@@ -124,11 +124,11 @@ def empty_zip(_folder: Path) -> bytes:
 
 
 def bomb(folder: Path) -> bytes:
-    """A motion of six hours in which nothing moves: 120 kilobytes that unpack to 120 megabytes."""
+    """A motion of ninety minutes in which nothing moves: 30 kilobytes that unpack to 30 megabytes."""
     content = write_dance(folder / "still.npz", 0).read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    for name, shape in (("joints_0", (650_000, 15, 3)), ("visibility_0", (650_000, 15))):
+    for name, shape in (("joints_0", (165_000, 15, 3)), ("visibility_0", (165_000, 15))):
         array = io.BytesIO()
         np.save(array, np.zeros(shape, np.float32))
         members[f"{name}.npy"] = array.getvalue()
@@ -171,7 +171,7 @@ ATTACKS = {
     growing: "no_dancer",
     no_frame: "video",
     ten_hours: "video",
-    ten_hours_told: "video",
+    ten_hours_declared: "video",
     only_sound: "video",
     still_picture: "video",
     playlist: "video",
@@ -190,14 +190,14 @@ ATTACKS = {
 def test_an_attack_gets_an_error_and_nothing_else(server, tmp_path, attack):
     """By its own kind, in one sentence that names no path; the server answers on and keeps nothing."""
     answer = server.client.post("/search", content=attack(tmp_path), params={"filename": "dance.mp4"})
-    told = answer.json()
+    described = answer.json()
     if answer.status_code == 202:
-        told = server.finished(told["job_id"])["error"]
+        described = server.finished(described["job_id"])["error"]
     else:
         assert 422 == answer.status_code
 
-    assert ATTACKS[attack] == told["error"], told
-    assert "dances.db" not in json.dumps(told)
+    assert ATTACKS[attack] == described["error"], described
+    assert "dances.db" not in json.dumps(described)
     assert not (tmp_path / "acted").exists()
     assert 200 == server.client.get("/health").status_code
 
@@ -224,6 +224,8 @@ def test_an_upload_that_breaks_off_leaves_nothing(server):
 def test_the_document_tells_what_each_attack_gets():
     page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w ]+) \| (.+) \| `(\w+)` \|$", page.partition("## Attacks")[2], re.MULTILINE)
-    told = {attack.__name__.replace("_", " "): (attack.__doc__, name) for attack, name in ATTACKS.items()}
+    described = {
+        attack.__name__.replace("_", " "): (attack.__doc__, name) for attack, name in ATTACKS.items()
+    }
 
-    assert told == {name: (what, error) for name, what, error in rows}
+    assert described == {name: (what, error) for name, what, error in rows}

@@ -28,7 +28,7 @@ from dancematch.report.evidence import QueryFile
 from dancematch.server import limits
 from dancematch.server.access.tokens import ALL_SCOPES, NO_SCOPES, Tokens, read_tokens
 from dancematch.server.files.reading import LimitedReader
-from dancematch.server.files.upload import Intake, Upload, receive
+from dancematch.server.files.upload import Upload, receive
 from dancematch.server.files.videos import media_type_of
 from dancematch.server.limits import MAX_DANCERS
 from dancematch.server.metrics import SECONDS, Metrics, ServiceState
@@ -111,8 +111,7 @@ async def receive_whole(content: bytes, folder: Path) -> Upload:
     async def pieces():
         yield content
 
-    intake = Intake(folder, max_bytes=1 << 20, large_bytes=1 << 20, seconds=10.0)
-    return await receive(pieces(), intake, declared=None, on_large=lambda: None)
+    return await receive(pieces(), folder, Options("dances.db"), declared=None, on_large=lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -193,13 +192,13 @@ def test_every_error_of_the_library_has_a_name_on_the_wire(kind):
 
 def test_metrics_add_up():
     """Each bucket counts all answers up to its bound, the last one all; a quote in a label is escaped."""
-    metrics = Metrics(lambda: ServiceState(True, 3, {"waiting": 2, "done": 0}, 1))
+    metrics, state = Metrics(), ServiceState(True, 3, {"waiting": 2, "done": 0}, 1)
     for seconds in (0.001, 0.03, 0.03, 100.0):
         metrics.count_request("GET", '/a"b', 200, seconds)
     metrics.count_upload(5)
     samples = {
         (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(metrics.text().decode())
+        for family in text_string_to_metric_families(metrics.text(state).decode())
         for sample in family.samples
     }
     buckets = [value for (name, *_), value in samples.items() if name.endswith("_bucket")]

@@ -1,11 +1,16 @@
 """Counters, times and states for Prometheus."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 
 from dancematch.types import Verdict
 
@@ -22,30 +27,10 @@ class ServiceState:
     held_searches: int
 
 
-class StateCollector(Collector):
-    """Gauges that are read when they are asked for."""
-
-    def __init__(self, read_state: Callable[[], ServiceState]) -> None:
-        self._read_state = read_state
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One family per state."""
-        state = self._read_state()
-        yield GaugeMetricFamily("dancematch_ready", "Whether searches are answered.", state.ready)
-        yield GaugeMetricFamily("dancematch_dances", "Dances in the catalogue.", state.dances)
-        jobs = GaugeMetricFamily("dancematch_jobs", "Jobs by state.", labels=["state"])
-        for name, count in state.jobs.items():
-            jobs.add_metric([name], count)
-        yield jobs
-        yield GaugeMetricFamily(
-            "dancematch_searches_held", "Searches held for questions.", state.held_searches
-        )
-
-
 class Metrics:
     """What happened since the start, and the state now; one registry per application."""
 
-    def __init__(self, read_state: Callable[[], ServiceState]) -> None:
+    def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # process-wide; half of all series
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
@@ -59,7 +44,10 @@ class Metrics:
             "dancematch_searches", "Searches by verdict.", ["verdict"], registry=registry
         )
         self._upload_bytes = Counter("dancematch_upload_bytes", "Bytes received.", registry=registry)
-        registry.register(StateCollector(read_state))
+        self._ready = Gauge("dancematch_ready", "Whether searches are answered.", registry=registry)
+        self._dances = Gauge("dancematch_dances", "Dances in the catalogue.", registry=registry)
+        self._jobs = Gauge("dancematch_jobs", "Jobs by state.", ["state"], registry=registry)
+        self._held = Gauge("dancematch_searches_held", "Searches held for questions.", registry=registry)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -74,6 +62,11 @@ class Metrics:
         """Count the bytes of one upload."""
         self._upload_bytes.inc(size)
 
-    def text(self) -> bytes:
+    def text(self, state: ServiceState) -> bytes:
         """All of it in Prometheus' text format."""
+        self._ready.set(state.ready)
+        self._dances.set(state.dances)
+        self._held.set(state.held_searches)
+        for name, count in state.jobs.items():
+            self._jobs.labels(name).set(count)
         return generate_latest(self._registry)

@@ -8,6 +8,8 @@ import logging
 import re
 from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict
+
 from dancematch.errors import (
     CatalogueError,
     ClusterError,
@@ -45,9 +47,21 @@ _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
 _UNAVAILABLE = "the catalogue cannot be used at the moment; the service's log says why"
 
 
+class ErrorResponse(BaseModel):
+    """A short name for programs and a sentence for people."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": "unknown_dance", "message": "the catalogue has no dance named 'thriller'"}]
+        }
+    )
+    error: str
+    message: str
+
+
 @dataclass(frozen=True)
 class ErrorAnswer:
-    """One error as it is sent."""
+    """One error with its status and headers."""
 
     status: int
     error: str
@@ -56,7 +70,7 @@ class ErrorAnswer:
 
     def body(self) -> dict[str, str]:
         """The JSON body."""
-        return {"error": self.error, "message": self.message}
+        return ErrorResponse(error=self.error, message=self.message).model_dump()
 
     def headers(self) -> dict[str, str]:
         """The headers that go with it."""

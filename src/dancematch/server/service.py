@@ -11,7 +11,6 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.server.dances import DanceService, NewDance
 from dancematch.server.files.folder import ServiceFolder
 from dancematch.server.files.reading import LimitedReader
-from dancematch.server.files.upload import Intake
 from dancematch.server.files.videos import VideoFolder
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobState, JobTable
@@ -34,15 +33,14 @@ class Service:
         self.options, self.catalogue = options, catalogue
         self.ready = False
         self.failure: Exception | None = None  # why opening failed
-        self._folder = folder = ServiceFolder(options, catalogue)
-        self.metrics = Metrics(self._state)
+        self.folder = folder = ServiceFolder(options, catalogue)
+        self.metrics = Metrics()
         reader = LimitedReader(options.work.video_seconds)
         self.dances = DanceService(catalogue, VideoFolder(folder.videos), reader)
         self.searches = SearchService(catalogue, options, reader, self.metrics)
         self.map = DanceMap(catalogue)
         self.vocabulary = VocabularyFile(catalogue, folder.path)
         self.redaction = Redaction(catalogue.where, str(folder.path))
-        self.intake = Intake(folder.uploads, options.upload_bytes, options.sync_bytes, options.upload_seconds)
         self.table = JobTable(folder.path / "jobs.db")
         self.runner = JobRunner(self.table, folder.uploads, options, self.redaction, self._complete)
 
@@ -58,7 +56,7 @@ class Service:
         self.runner.stop()
         self.table.close()
         self.catalogue.close()
-        self._folder.close()
+        self.folder.close()
 
     def _complete(self, job: Job, analysis: Analysis) -> Mapping[str, Any]:
         """The result of a job whose file has been analysed."""
@@ -67,12 +65,13 @@ class Service:
             result = self.searches.search_analysis(job, analysis)
         else:
             is_video = not formats.is_motion_file(job.upload)
-            video = self._folder.uploads / job.upload if self.options.keep_videos and is_video else None
+            video = self.folder.uploads / job.upload if self.options.keep_videos and is_video else None
             result = self.dances.add_motions(NewDance(**job.parameters), job.digest, analysis.motions, video)
         described: dict[str, Any] = to_jsonable_python(result)
         return described
 
-    def _state(self) -> ServiceState:
+    def state(self) -> ServiceState:
+        """The state now, for the metrics."""
         return ServiceState(
             ready=self.ready,
             dances=self.catalogue.page(limit=1).total,

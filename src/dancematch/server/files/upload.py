@@ -11,7 +11,7 @@ from pathlib import Path
 from dancematch.errors import InputError
 from dancematch.formats import detect_suffix, registry
 from dancematch.server.limits import MAX_UNPACKED_RATIO
-from dancematch.server.options import MEGABYTE
+from dancematch.server.options import MEGABYTE, Options
 from dancematch.server.problems import RefusedError
 
 VIDEO = ".video"  # the suffix of every upload that is no motion file: a decoder recognises its container
@@ -40,51 +40,45 @@ class Upload:
         self.path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
-class Intake:
-    """Where uploads go, and what one may cost."""
-
-    folder: Path
-    max_bytes: int
-    large_bytes: int  # more is read in a job
-    seconds: float  # for receiving one
-
-
 async def receive(
-    pieces: AsyncIterator[bytes], intake: Intake, *, declared: str | None, on_large: Callable[[], None]
+    pieces: AsyncIterator[bytes],
+    folder: Path,
+    options: Options,
+    *,
+    declared: str | None,
+    on_large: Callable[[], None],
 ) -> Upload:
-    """Write a request's body to a new file; `on_large` is called as soon as it is known to be large.
+    """Write a request's body to a new file; `on_large` is called as soon as it is too large to read at once.
 
     `declared` is the length that the sender claims.
     """
     expected = int(declared) if declared is not None and declared.isdecimal() else 0
-    _check_size(expected, intake, on_large)
-    path = intake.folder / f"{secrets.token_hex(16)}.part"
+    _check_size(expected, options, on_large)
+    path = folder / f"{secrets.token_hex(16)}.part"
     digest, size = hashlib.sha256(), 0
     try:
         with path.open("xb") as file:
-            async with asyncio.timeout(intake.seconds):
+            async with asyncio.timeout(options.upload_seconds):
                 async for piece in pieces:
                     size += len(piece)
-                    _check_size(size, intake, on_large)
+                    _check_size(size, options, on_large)
                     digest.update(piece)
                     file.write(piece)
         if not size:
             raise InputError("the file is empty; a video, a motion file or words were expected")
         return await asyncio.to_thread(_recognise, path, digest.hexdigest(), size)
     except TimeoutError:
-        raise RefusedError(
-            408, "too_slow", f"the upload took more than {intake.seconds:.0f} s; try again"
-        ) from None
+        reason = f"the upload took more than {options.upload_seconds:.0f} s; try again"
+        raise RefusedError(408, "too_slow", reason) from None
     finally:
         path.unlink(missing_ok=True)  # by now it has another name, or is refused
 
 
-def _check_size(size: int, intake: Intake, on_large: Callable[[], None]) -> None:
-    if size > intake.max_bytes:
-        most = intake.max_bytes // MEGABYTE
+def _check_size(size: int, options: Options, on_large: Callable[[], None]) -> None:
+    if size > options.upload_bytes:
+        most = options.upload_bytes // MEGABYTE
         raise RefusedError(413, "too_large", f"the upload is larger than the {most} MB that are allowed")
-    if size > intake.large_bytes:
+    if size > options.sync_bytes:
         on_large()
 
 

@@ -83,4 +83,4 @@ async def show_map(
 )
 def show_metrics(service: ReadyService) -> Response:
     """Numbers for Prometheus."""
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return Response(service.metrics.text(service.state()), media_type=CONTENT_TYPE_LATEST)

@@ -8,8 +8,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from dancematch.server.access.guard import SLASH
 from dancematch.server.limits import MAX_NAME_LENGTH
-from dancematch.server.problems import not_found
-from dancematch.server.schemas.base import ErrorResponse
+from dancematch.server.problems import ErrorResponse, not_found
 
 T = TypeVar("T")
 

@@ -54,7 +54,8 @@ async def receive_upload(request: Request, service: Service) -> AsyncIterator[Pe
     with request.app.state.uploads.admit(), QueueReservation(service.runner) as reservation:
         upload = await receive(
             request.stream(),
-            service.intake,
+            service.folder.uploads,
+            service.options,
             declared=request.headers.get("content-length"),
             on_large=reservation.take,
         )

@@ -21,14 +21,6 @@ def with_example(**values: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [values]})
 
 
-class ErrorResponse(BaseModel):
-    """A short name for programs and a sentence for people."""
-
-    model_config = with_example(error="unknown_dance", message="the catalogue has no dance named 'thriller'")
-    error: str
-    message: str
-
-
 class SkeletonResponse(BaseModel):
     """A joint layout: joint i is a child of joint parents[i], -1 for a root."""
 

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from dancematch.server.jobs.table import JobKind, JobState
-from dancematch.server.schemas.base import EXAMPLE_TIME, ErrorResponse, with_example
+from dancematch.server.problems import ErrorResponse
+from dancematch.server.schemas.base import EXAMPLE_TIME, with_example
 from dancematch.server.schemas.dances import DanceResponse
 from dancematch.server.schemas.searches import SearchResponse
 

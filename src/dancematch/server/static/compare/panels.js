@@ -3,7 +3,7 @@
 import { about, ask, dancePath } from "../service/api.js";
 import { Lanes, bar, matrixChart, ramp, wordColour } from "../drawing/charts.js";
 import { button, el } from "../elements/dom.js";
-import { metric, plain, range, time as said } from "../elements/say.js";
+import { metric, plain, range, time as formatTime } from "../elements/say.js";
 
 /** @typedef {import("../views/compare.js").Pair} Pair */
 /** @typedef {{element: HTMLElement, at?: (time: number) => void, leave?: () => void}} Panel */
@@ -183,7 +183,7 @@ export function placesPanel({ why, clock, path }) {
     const dot = el("i", { class: "dot" }),
       moments = word.query
         .slice(0, 2)
-        .map((span) => said(span.start))
+        .map((span) => formatTime(span.start))
         .join(", ");
     dot.style.background = wordColour(word.word);
     return el(
@@ -254,7 +254,7 @@ export async function differencesPanel({ search_id, dance_id, why, clock, path }
             clock.seek(moment.query);
           },
         },
-        el("b", {}, said(moment.query)),
+        el("b", {}, formatTime(moment.query)),
         el(
           "span",
           {},

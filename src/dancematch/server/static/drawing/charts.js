@@ -3,7 +3,7 @@
 import { el } from "../elements/dom.js";
 import { colours } from "./skeleton.js";
 import { stage } from "./stage.js";
-import { time as said } from "../elements/say.js";
+import { time as formatTime } from "../elements/say.js";
 
 const ROW = 6; // pixels of a row; one lies between two
 
@@ -107,7 +107,7 @@ export class Lanes {
       ticks = el("div", { class: "ticks", "aria-hidden": "true" });
     const step = [0.5, 1, 2, 5, 10, 20, 30, 60, 120].find((one) => (end - start) / one <= 8) || 300;
     for (let at = Math.ceil(start / step) * step; at <= end + 1e-6; at += step) {
-      const tick = el("span", {}, said(at, step < 1 ? 1 : 0));
+      const tick = el("span", {}, formatTime(at, step < 1 ? 1 : 0));
       const share = (at - start) / (end - start);
       tick.style.left = `${100 * share}%`;
       if (share > 0.96) tick.className = "last";

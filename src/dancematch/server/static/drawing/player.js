@@ -1,7 +1,7 @@
 /** Players that go together: one clock, a bar to scrub each with, play, speed and loop. */
 
 import { button, el, icon } from "../elements/dom.js";
-import { time as said } from "../elements/say.js";
+import { time as formatTime } from "../elements/say.js";
 
 const SPEEDS = [0.25, 0.5, 0.75, 1, 1.5],
   DRIFT_SECONDS = 0.15,
@@ -139,7 +139,7 @@ export function scrubber(clock, name, { span, passage, from, to }) {
     if (document.activeElement !== input || clock.playing || Math.abs(Number(input.value) - at) > 0.05)
       input.value = String(at);
     input.setAttribute("aria-valuetext", `${at.toFixed(1)} seconds`);
-    text.textContent = `${said(at)} / ${said(span.end, 0)}`;
+    text.textContent = `${formatTime(at)} / ${formatTime(span.end, 0)}`;
   };
   clock.addEventListener("time", draw);
   draw();

@@ -1,4 +1,4 @@
-/** Canvases that move: sharp at any size, drawn only while they are seen, still where that is wished for. */
+/** Moving canvases: sharp at any size, drawn only while visible, still where reduced motion is preferred. */
 
 import { ask } from "../service/api.js";
 import { el } from "../elements/dom.js";
@@ -16,7 +16,7 @@ export const likesStillness = () => reduced.matches;
 /** @type {Map<Element, Stage>} */
 const stages = new Map();
 /** @type {Set<Stage>} */
-const seen = new Set();
+const visible = new Set();
 
 const watch = new IntersectionObserver(
   (entries) =>
@@ -24,10 +24,10 @@ const watch = new IntersectionObserver(
       const stage = stages.get(target);
       if (!stage) return;
       if (isIntersecting) {
-        seen.add(stage);
+        visible.add(stage);
         stage.stale = true;
         target.dispatchEvent(new Event("shown"));
-      } else seen.delete(stage);
+      } else visible.delete(stage);
     }),
   { rootMargin: "200px" },
 );
@@ -68,7 +68,7 @@ export function sweep() {
     watch.unobserve(canvas);
     sizes.unobserve(canvas);
     stages.delete(canvas);
-    seen.delete(one);
+    visible.delete(one);
   }
 }
 
@@ -91,7 +91,7 @@ function paint(one, now) {
 }
 
 function tick(now) {
-  for (const one of seen) {
+  for (const one of visible) {
     if (!one.stale && !one.moving()) continue;
     one.stale = false;
     paint(one, now / 1000);

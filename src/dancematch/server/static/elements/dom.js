@@ -14,7 +14,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   assign(element, properties);
-  element.append(...kept(children));
+  element.append(...nodesOf(children));
   return element;
 }
 
@@ -27,12 +27,12 @@ export function el(tag, properties = {}, ...children) {
 export function svg(tag, properties = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(properties)) element.setAttribute(name, String(value));
-  element.append(...kept(children));
+  element.append(...nodesOf(children));
   return element;
 }
 
 /** @param {(Child | Child[])[]} children @returns {(Node | string)[]} */
-function kept(children) {
+function nodesOf(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)

@@ -118,11 +118,11 @@ function facts(dance) {
 
 /** @param {HTMLElement} place @param {string} path @param {number} number @param {Clock} clock */
 async function wordLanes(place, path, number, clock) {
-  const said = await ask(`${path}/words`);
-  const own = said.dancers.find((one) => one.dancer === number) || said.dancers[0];
+  const words = await ask(`${path}/words`);
+  const own = words.dancers.find((one) => one.dancer === number) || words.dancers[0];
   const span = { start: own.start, end: own.start + own.words.length * own.seconds_per_word };
   const lanes = new Lanes(span, (time) => clock.seek(time), own.seconds_per_word);
-  said.channels.forEach((name, channel) =>
+  words.channels.forEach((name, channel) =>
     lanes.add(plain(name), [
       (time) => {
         const word = own.words[Math.floor((time - own.start) / own.seconds_per_word)]?.[channel];

@@ -138,7 +138,7 @@ function empty(facts) {
       el(
         "p",
         { class: "card" },
-        "Your token allows searching only. Ask whoever runs this service to add dances.",
+        "Your token allows searching only. Ask the person who runs this service to add dances.",
       ),
     ];
   return [
@@ -157,7 +157,7 @@ function empty(facts) {
       { class: "steps numbered" },
       [
         ["Teach", "Add a few dances."],
-        ["Ask", "Drop a clip of somebody dancing."],
+        ["Ask", "Drop a clip of a dancer."],
         ["See why", "Both dancers side by side, moment by moment."],
       ].map(([title, text]) => el("li", {}, el("b", {}, title), el("span", {}, text))),
     ),
@@ -230,7 +230,7 @@ function advance(root, task) {
     task.ahead > 0
       ? `${counted(task.ahead, "video is", "videos are")} before yours`
       : "It is your turn in a moment";
-  const says = {
+  const phaseText = {
     sending: `Sending the clip: ${percent}`,
     waiting: ahead,
     analysing: `Following the dancer: ${percent}`,
@@ -239,5 +239,5 @@ function advance(root, task) {
   if (task.phase === "waiting") bar.removeAttribute("value");
   else bar.value = task.share;
   const text = root.querySelector(".phase");
-  if (text.textContent !== says[task.phase]) text.textContent = says[task.phase];
+  if (text.textContent !== phaseText[task.phase]) text.textContent = phaseText[task.phase];
 }
