@@ -63,7 +63,7 @@ def test_a_performance_does_not_differ_from_itself():
 
 
 def test_a_turned_moved_and_larger_dancer_does_not_differ():
-    """Where somebody stands and faces, and how large they are, is no difference."""
+    """Place, heading and size of the body are no difference."""
     turn = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])
     other = Motion(1.2 * teacher().joints @ turn.T + np.array([3, 0, -2]), teacher().fps, BODY15)
 
@@ -117,7 +117,7 @@ def test_another_tempo_is_measured_and_is_no_difference(tempo):
     assert np.abs(found.late).max() < 0.15
 
 
-def test_lateness_is_told_from_difference():
+def test_lateness_is_distinguished_from_difference():
     """Three tenths of a second late for a while: late there, on time elsewhere, and hardly different."""
     found = beside(late_by(teacher(), 0.3, 6, 9), teacher())
     during = (found.reference > 6.5) & (found.reference < 8.5)
@@ -175,16 +175,16 @@ def test_a_possible_match_needs_words_that_match_for_long():
     assert "times more likely if both show one dance than if they show two." in short
 
 
-def test_of_several_dancers_those_who_fit_are_compared():
+def test_of_several_dancers_the_best_matching_two_are_compared():
     clip = query_of_motions([dance(8), teacher()], shipped(), "clip").dancers
     reference = query_of_motions([dance(9), teacher()], shipped(), "reference").dancers
     found = compare(clip, reference, shipped(), shipped_background())
 
-    assert 2 == found.match.dancer
+    assert (2, 2) == (found.match.dancer, found.match.reference_dancer)
     assert 0.0 == pytest.approx(np.nanmax(found.degrees), abs=0.1)
 
 
-def test_nobody_is_no_comparison():
+def test_a_clip_without_a_dancer_is_refused():
     with pytest.raises(NoDancerError, match=r"mine\.mp4"):
         query_of_motions([excerpt(teacher(), 0, 0.1)], shipped(), "mine.mp4")
 
@@ -221,7 +221,7 @@ def test_clips_that_do_not_differ_are_said_not_to(folder):
     assert "The two do not differ: every bone by less than 1 degree." == second
 
 
-def test_json_has_a_value_a_moment_for_every_bone(folder):
+def test_json_has_one_value_per_moment_for_every_bone(folder):
     (found,) = run_main("compare", folder / "mine.npz", folder / "teacher.npz", "--json").objects
     timeline = found["timeline"]
 
@@ -283,8 +283,11 @@ def test_the_page_needs_nothing_beside_it(tmp_path):
     [
         (["gone.mp4", "teacher.npz"], "does not exist"),
         (["mine.npz", "Polka", "--catalogue", "dances.db"], "neither a file nor a dance"),
-        (["gone.mp4", "gone.mp4", "-o", "/proc/out.html"], "/proc/out.html cannot be written"),
-        (["mine.npz", "teacher.npz", "-o", "out.txt"], "a comparison is a .html, .png, .svg, .pdf file"),
+        (["gone.mp4", "gone.mp4", "--report", "/proc/out.html"], "/proc/out.html cannot be written"),
+        (
+            ["mine.npz", "teacher.npz", "--report", "out.txt"],
+            "a comparison is a .html, .png, .svg, .pdf file",
+        ),
     ],
 )
 def test_errors_are_one_sentence(folder, monkeypatch, arguments, complaint):

@@ -49,13 +49,13 @@ def joined(*parts: Motion) -> Motion:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Ten known dances, and clips of some of them by somebody else."""
+    """Ten known dances, and clips of some of them by another dancer."""
     folder = tmp_path_factory.mktemp("report")
     for seed in range(1, KNOWN + 1):
         write_dance(folder / "known" / f"dance{seed}.npz", seed)
     run_main("add", folder / "dances.db", folder / "known", "--jobs", 1, "--label", "studio")
     write_dance(folder / "clip.npz", 3, dancer=4)
-    write_dance(folder / "stranger.npz", 77)
+    write_dance(folder / "unknown.npz", 77)
     formats.write(folder / "changed.npz", [mirror(change_tempo(dance(5, dancer=4), 1.2))])
     formats.write(folder / "no legs.npz", [without(dance(3, dancer=4), LEGS)])
     formats.write(folder / "short.npz", [excerpt(dance(3, dancer=4), 2.0, 4.0)])
@@ -108,8 +108,8 @@ def test_any_dance_can_be_asked_about(known, folder):
     for expected in (every[1], every[-1]):
         found = evidence_of(known, folder / "clip.npz", expected.dance_id)
 
-        told = replace(found.match, score=expected.score, log_ratio=expected.log_ratio, parts=expected.parts)
-        assert expected == replace(told, evalue=expected.evalue)
+        same = replace(found.match, score=expected.score, log_ratio=expected.log_ratio, parts=expected.parts)
+        assert expected == replace(same, evalue=expected.evalue)
         assert expected.parts == pytest.approx(found.match.parts, rel=1e-5, abs=1e-6)
         assert (expected.log_ratio, expected.evalue) == pytest.approx(
             (found.match.log_ratio, found.match.evalue), rel=1e-4
@@ -126,16 +126,16 @@ def reported(tmp_path: Path, *arguments: object) -> dict:
 
 
 def test_no_match_is_said_first(db, folder, tmp_path):
-    answer = run_main("search", db, folder / "stranger.npz", "--report", tmp_path / "report.html")
+    answer = run_main("search", db, folder / "unknown.npz", "--report", tmp_path / "report.html")
 
     assert 3 == answer.code
-    assert answer.out.startswith("No match: stranger.npz is not shown to be the dance ")
+    assert answer.out.startswith("No match: unknown.npz is not shown to be the dance ")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'class="verdict none"' in page
-    assert "No match: stranger.npz is not shown to be" in page
+    assert "No match: unknown.npz is not shown to be" in page
 
 
-def test_mirror_and_tempo_are_told(known, folder):
+def test_mirror_and_tempo_are_named(known, folder):
     found = evidence_of(known, folder / "changed.npz")
 
     assert ("dance5", True) == (found.match.dance_id, found.match.mirrored)
@@ -149,7 +149,7 @@ def test_mirror_and_tempo_are_told(known, folder):
 
 def test_the_evalue_is_the_dances_over_the_ratio(found, known, folder):
     """The limits of the picture are where it crosses those of the verdicts."""
-    for one in (found, evidence_of(known, folder / "stranger.npz")):
+    for one in (found, evidence_of(known, folder / "unknown.npz")):
         likelihood = one.likelihood
 
         assert (KNOWN, MAX_EVALUE) == (likelihood.dances, likelihood.max_evalue)
@@ -186,13 +186,13 @@ def marked(page: str, kind: str) -> float:
 @pytest.mark.parametrize("log_ratio", [-4.0, -0.5, 0.4, 1.5, 2.9, 3.2, 4.5, 7.0])
 def test_the_headline_and_the_picture_agree(found, log_ratio, dances):
     """A match lies right of the limit of a match, a possible one between the two, all others left of both."""
-    told = with_ratio(found, log_ratio, dances)
-    page = render_evidence(told)
+    changed = with_ratio(found, log_ratio, dances)
+    page = render_evidence(changed)
     match, limit, possible = (marked(page, kind) for kind in ("match", "limit", "possible"))
     verdict = "match" if match >= limit else "possible match" if match > possible else "no match"
 
-    assert verdict == told.match.verdict
-    assert headline(told).lower().startswith(verdict)
+    assert verdict == changed.match.verdict
+    assert headline(changed).lower().startswith(verdict)
 
 
 def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it(found):
@@ -207,7 +207,7 @@ def test_the_size_of_the_catalogue_is_named_only_where_the_verdict_depends_on_it
 def test_the_limit_may_be_any_from_0_to_1(db, folder, tmp_path):
     """Also one that no evidence meets; the widest makes no match of another dance."""
     for limit in (0, 1e-9, 1):
-        found = reported(tmp_path, db, folder / "stranger.npz", "--max-evalue", limit)
+        found = reported(tmp_path, db, folder / "unknown.npz", "--max-evalue", limit)
 
         assert "no match" == found["verdict"]
     found = reported(tmp_path, db, folder / "clip.npz", "--max-evalue", 1e-9)
@@ -255,8 +255,8 @@ def test_synchrony_is_that_of_the_search(found):
 
 def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_path):
     """Of the dance or of the clip; the report says so, and draws no curve."""
-    (said,) = known.tracks(["dance3"])
-    bare = replace(said.fingerprint, bones=None)
+    (track,) = known.tracks(["dance3"])
+    bare = replace(track.fingerprint, bones=None)
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [bare])
         found = evidence_of(catalogue, folder / "clip.npz")
@@ -386,7 +386,7 @@ def test_limbs_follow_the_dance_more_closely_than_chance(found):
 
 
 def test_a_passage_that_another_dance_holds_too_is_not_rare(found, folder, tmp_path):
-    """Nobody else has the passage; once a medley holds the clip itself, one does, and it is named."""
+    """No other dance has the passage; once a medley holds the clip itself, one does, and it is named."""
     formats.write(tmp_path / "medley.npz", [joined(dance(3, dancer=4), dance(40))])
     rare = found.commonness
     assert ([], KNOWN - 1) == (rare.as_alike, len(rare.others))
@@ -417,26 +417,26 @@ def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, mon
 
 def test_what_weakens_a_report_is_said(known, folder, tmp_path):
     """The very same file; a short stretch; hardly any movement."""
-    told = cautions(evidence_of(known, folder / "known" / "dance3.npz"))
-    assert "byte for byte" in told[0]
+    sentences = cautions(evidence_of(known, folder / "known" / "dance3.npz"))
+    assert "byte for byte" in sentences[0]
 
-    told = cautions(evidence_of(known, folder / "short.npz"))
-    assert any("lasts 2.0 seconds only" in sentence for sentence in told)
+    sentences = cautions(evidence_of(known, folder / "short.npz"))
+    assert any("lasts 2.0 seconds only" in sentence for sentence in sentences)
 
     formats.write(tmp_path / "still.npz", [hardly_moving(240)])
     run_main("add", tmp_path / "few.db", folder / "known" / "dance1.npz", tmp_path / "still.npz", "--jobs", 1)
     formats.write(tmp_path / "still too.npz", [hardly_moving(200)])
     with open_catalogue(tmp_path / "few.db") as few:
-        told = cautions(evidence_of(few, tmp_path / "still too.npz", "still"))
-    assert any("There is little movement" in sentence for sentence in told)
+        sentences = cautions(evidence_of(few, tmp_path / "still too.npz", "still"))
+    assert any("There is little movement" in sentence for sentence in sentences)
 
 
 def test_words_alone_can_be_reported_on(known, folder, tmp_path):
     """On either side; what is drawn then is what the words tell of, and that is said."""
     run_main("extract", folder / "clip.npz", "--words", "-o", tmp_path / "words.npz")
     with open_catalogue(tmp_path / "dances.db") as catalogue:
-        (said,) = known.tracks(["dance3"])
-        catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [said.fingerprint])
+        (track,) = known.tracks(["dance3"])
+        catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [track.fingerprint])
         found = evidence_of(catalogue, tmp_path / "words.npz")
 
     assert ("told", "motion words", False) == (found.match.dance_id, found.clip.kind, found.has_skeletons)
@@ -510,7 +510,7 @@ def test_json_tells_all_but_the_pictures(db, folder, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def hostile(folder, tmp_path_factory) -> Path:
-    """A report in which every name that a stranger may choose is an attack."""
+    """A report in which every name is an attack."""
     home = tmp_path_factory.mktemp("hostile")
     clip = write_dance(home / "<script>alert(1)</script>.npz".replace("/", "∕"), 3, dancer=4)
     shutil.copy(folder / "dances.db", home)

@@ -1,1 +1,4 @@
-"""What people look at: comparisons, evidence, drawings, pictures, the gallery of words."""
+"""Pages and pictures for people: comparisons, evidence reports, the word gallery.
+
+`templates/` holds the markup of the pages, `svg.py` their drawings, `plots.py` pictures by matplotlib.
+"""

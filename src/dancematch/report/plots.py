@@ -1,6 +1,6 @@
 """Pictures of matches and comparisons, drawn with matplotlib (the extra `plot`).
 
-Everything is in seconds on the clocks of the two clips; what was not seen stays empty.
+Times are in seconds on the clocks of the two clips; what is not seen stays empty.
 """
 
 import io
@@ -12,16 +12,17 @@ import numpy as np
 from dancematch.errors import InputError, MissingExtraError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import accident_sentence
+from dancematch.report.compare import BONES, Comparison
+from dancematch.report.compare_page import summarise
 from dancematch.report.svg import STRONG, word_colours
+from dancematch.search.explain import EvidenceMatrix
+from dancematch.search.stage2.local_alignment import repeats
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from dancematch.report.compare import Comparison
-    from dancematch.search.explain import EvidenceMatrix
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 110
@@ -32,14 +33,14 @@ _UNSEEN = "#f0eeea"
 
 
 def require_drawable(path: Path) -> None:
-    """Fail now if a picture cannot be drawn there later."""
+    """Raise now if a picture cannot be drawn there later."""
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path} cannot be drawn: pictures are {', '.join(SUFFIXES)} files")
     new_figure(1, 1)
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty picture, in inches; says what to install where it cannot be drawn."""
+    """An empty picture, in inches; raises an error that names the missing extra."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -60,11 +61,11 @@ def write_figure(figure: "Figure", path: Path, overwrite: bool) -> None:
 
 
 def draw_match(
-    path: Path, match: Match, evidence: "EvidenceMatrix", clip: str, *, overwrite: bool = False
+    path: Path, match: Match, evidence: EvidenceMatrix, clip: str, *, overwrite: bool = False
 ) -> None:
     """Draw how a clip lies in a known dance: evidence and paths, both in words, agreement by body part."""
     require_drawable(path)
-    shown = _shown(evidence)
+    shown = _list_seen_channels(evidence)
     rows = 0.17 * len(shown) + 0.5
     figure = new_figure(12.5, 6.5 + 2 * rows)
     panels: Any = figure.subplots(
@@ -102,9 +103,7 @@ def _edges(fingerprint: Fingerprint) -> tuple[float, float]:
     return whole.start, whole.end
 
 
-def _draw_matrix(axes: "Axes", evidence: "EvidenceMatrix", figure: "Figure") -> None:
-    from dancematch.search.stage2.local_alignment import repeats
-
+def _draw_matrix(axes: "Axes", evidence: EvidenceMatrix, figure: "Figure") -> None:
     left, right = _edges(evidence.query)
     bottom, top = _edges(evidence.reference)
     image = axes.imshow(
@@ -129,7 +128,7 @@ def _draw_matrix(axes: "Axes", evidence: "EvidenceMatrix", figure: "Figure") -> 
         color="#2b6cd9", linewidth=1, linestyle=":", label="the place, at an even tempo",
     )  # fmt: skip
     axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    axes.set_title("dark: the words of both say the same, beyond what any two do", loc="left", fontsize=9)
+    axes.set_title("dark: the words of both agree, beyond what any two words do", loc="left", fontsize=9)
 
 
 def _middles(fingerprint: Fingerprint, steps: Any) -> Any:
@@ -139,7 +138,7 @@ def _middles(fingerprint: Fingerprint, steps: Any) -> Any:
 def _draw_words(
     axes: "Axes", fingerprint: Fingerprint, codebook: Codebook, shown: list[int], *, upright: bool = False
 ) -> None:
-    """A strip of colours a body part, along x or, `upright`, along y."""
+    """One strip of colours per body part, along x or, `upright`, along y."""
     channels = len(shown)
     picture = np.ones((channels, len(fingerprint), 4), dtype=np.float32)
     for row, channel in enumerate(shown):
@@ -166,14 +165,14 @@ def _name_rows(axes: "Axes", codebook: Codebook, shown: list[int]) -> None:
     axes.set_yticks(np.arange(len(shown)), names, fontsize=8)
 
 
-def _shown(evidence: "EvidenceMatrix") -> list[int]:
+def _list_seen_channels(evidence: EvidenceMatrix) -> list[int]:
     """The channels that either clip shows."""
     seen = [(one.visibility >= SEEN_FROM).any(axis=0) for one in (evidence.query, evidence.reference)]
     return np.flatnonzero(seen[0] | seen[1]).tolist()
 
 
-def _draw_agreement(axes: "Axes", evidence: "EvidenceMatrix", shown: list[int], figure: "Figure") -> None:
-    """How alike each body part is at each moment of the clip, along the place that was found."""
+def _draw_agreement(axes: "Axes", evidence: EvidenceMatrix, shown: list[int], figure: "Figure") -> None:
+    """How far each body part agrees at each moment of the clip, along the path of the match."""
     picture = np.full((len(shown), len(evidence.query)), np.nan, dtype=np.float32)
     for pairs in (evidence.straight, evidence.path):
         picture[:, pairs[:, 0]] = evidence.agreement(pairs).T[shown]
@@ -196,11 +195,9 @@ def _draw_agreement(axes: "Axes", evidence: "EvidenceMatrix", shown: list[int], 
 
 
 def draw_comparison(
-    path: Path, comparison: "Comparison", *, clip: str, reference: str, overwrite: bool = False
+    path: Path, comparison: Comparison, *, clip: str, reference: str, overwrite: bool = False
 ) -> None:
     """Draw where two performances differ: both at the worst moments, each bone over time, lateness."""
-    from dancematch.report.compare_page import summarise
-
     require_drawable(path)
     figure = new_figure(12.5, 10)
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 5.8])
@@ -218,7 +215,7 @@ def draw_comparison(
     write_figure(figure, path, overwrite)
 
 
-def _draw_worst(figure: Any, comparison: "Comparison", clip: str, reference: str) -> None:
+def _draw_worst(figure: Any, comparison: Comparison, clip: str, reference: str) -> None:
     moments = comparison.worst
     if not moments:
         return
@@ -234,7 +231,7 @@ def _draw_worst(figure: Any, comparison: "Comparison", clip: str, reference: str
 
 
 def _draw_skeleton(axes: "Axes", joints: FloatArray, when: str) -> None:
-    """The dancer from the front: the left side is on our right."""
+    """The dancer from the front: the left side is on the viewer's right."""
     for joint, parent in enumerate(BODY15.parents):
         if parent >= 0:
             colour = _SIDES.get(BODY15.joints[joint].partition("_")[0], _INK)
@@ -252,12 +249,10 @@ def _draw_skeleton(axes: "Axes", joints: FloatArray, when: str) -> None:
         spine.set_visible(False)
 
 
-def _draw_bones(axes: "Axes", comparison: "Comparison", figure: Any) -> None:
-    from dancematch.report.compare import BONES
-
+def _draw_bones(axes: "Axes", comparison: Comparison, figure: Any) -> None:
     shown = np.flatnonzero(np.isfinite(comparison.degrees).any(axis=0))
     names = [list(BONES)[bone] for bone in shown.tolist()]
-    # The clip may linger and hurry: each moment is as wide as it lasts.
+    # The clip's tempo varies: each moment is as wide as it lasts.
     edges = np.append(comparison.query, 2 * comparison.query[-1] - comparison.query[-2:-1])
     edges = np.maximum.accumulate(edges + 1e-6 * np.arange(len(edges)))
     image = axes.pcolormesh(

@@ -74,11 +74,10 @@ class EvidenceMatrix:
         codebook: Codebook,
         usual: FloatArray,
         line: tuple[int, float],
-        track: int = 0,
     ) -> None:
         """`line` is where in the reference the clip begins, as a word, and the reference's words a word."""
         self.query, self.reference, self.codebook, self.usual = query, reference, codebook, usual
-        self.line, self.track = line, track
+        self.line = line
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -237,7 +236,7 @@ def _score_again(engine: Engine, query: Query, match: Match, settings: Settings)
         TEMPI[scores.lines.tempi[0]],
     )
     return _MatchScores(
-        EvidenceMatrix(query.fingerprint, reference, codebook, statistics.usual, line, track),
+        EvidenceMatrix(query.fingerprint, reference, codebook, statistics.usual, line),
         variant, reference.segment(first, last), scores.cosines[:, 0],
         float(scores.parts["histogram"][0]), float(scores.lines.agreements[0]),
     )  # fmt: skip
