@@ -36,11 +36,11 @@ from cluster_nodes import Nodes
 from dancematch.cluster.connect import connect
 from dancematch.cluster.ingest import ClusterAnalyser
 from dancematch.cluster.search import ClusterSearch
+from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.quarantine import Quarantine
+from dancematch.pipeline.analysis.worker_process import WorkerSetup
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.limits import WorkLimits
-from dancematch.pipeline.quarantine import Quarantine
-from dancematch.pipeline.worker_process import WorkerSetup
 from dancematch.synthetic.demo import Scene
 
 CLIENTS = 4

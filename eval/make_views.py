@@ -17,7 +17,7 @@ from tqdm import tqdm
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
 from dancematch.motion import clean, excerpt, to_body15
-from dancematch.pipeline.analysis import extract_motions
+from dancematch.pipeline.analysis.file_analysis import extract_motions
 from dancematch.pose.blazepose import BlazePose
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance

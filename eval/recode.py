@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from dancematch.errors import DanceMatchError
 from dancematch.formats import npz
-from dancematch.pipeline.analysis import extract_motions
+from dancematch.pipeline.analysis.file_analysis import extract_motions
 from dancematch.pose.blazepose import BlazePose
 from dancematch.pose.video import read_frames
 

@@ -8,10 +8,10 @@ from unittest import mock
 from cluster_puppet import __file__ as puppet
 from dancematch.cluster.ingest import ClusterAnalyser
 from dancematch.cluster.node_analysis import NodeClip
+from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.quarantine import Quarantine, quarantine_path
+from dancematch.pipeline.analysis.worker_process import WorkerSetup
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.limits import WorkLimits
-from dancematch.pipeline.quarantine import Quarantine, quarantine_path
-from dancematch.pipeline.worker_process import WorkerSetup
 
 
 def far_away(path: str, size: int) -> NodeClip:

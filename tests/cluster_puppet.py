@@ -8,7 +8,7 @@ import signal
 import sys
 
 from dance_samples import Puppet as PlainPuppet
-from dancematch.pipeline import worker
+from dancematch.pipeline.analysis import worker
 
 
 class Puppet(PlainPuppet):

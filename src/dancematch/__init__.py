@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dancematch.formats import write as write_motions
     from dancematch.model.tokeniser import load_model
     from dancematch.motion import canonicalise, mirror, perturb
-    from dancematch.pipeline.analysis import extract_motions
+    from dancematch.pipeline.analysis.file_analysis import extract_motions
     from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 
 _LAZY = {
@@ -30,7 +30,7 @@ _LAZY = {
     "canonicalise": ("dancematch.motion", "canonicalise"),
     "load_model": ("dancematch.model.tokeniser", "load_model"),
     "mirror": ("dancematch.motion", "mirror"),
-    "extract_motions": ("dancematch.pipeline.analysis", "extract_motions"),
+    "extract_motions": ("dancematch.pipeline.analysis.file_analysis", "extract_motions"),
     "open_catalogue": ("dancematch.pipeline.catalogue", "open_catalogue"),
     "perturb": ("dancematch.motion", "perturb"),
     "read_motions": ("dancematch.formats", "read"),

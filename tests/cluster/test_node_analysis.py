@@ -16,10 +16,10 @@ from dancematch.cluster import node_analysis
 from dancematch.cluster.ingest import ClusterAnalyser
 from dancematch.cluster.node_analysis import NodeClip, NodeResult, analyse_clip, end_worker
 from dancematch.errors import InputError, ModelMismatchError, NoDancerError
-from dancematch.pipeline.limits import WorkLimits
-from dancematch.pipeline.quarantine import Quarantine
+from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.quarantine import Quarantine
+from dancematch.pipeline.analysis.worker_process import WorkerSetup
 from dancematch.pipeline.tokenise import tokenise_motions
-from dancematch.pipeline.worker_process import WorkerSetup
 
 PUPPET = (sys.executable, str(Path(__file__).parents[1] / "cluster_puppet.py"))
 

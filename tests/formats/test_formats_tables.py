@@ -8,7 +8,7 @@ import pytest
 
 from dancematch import formats
 from dancematch.errors import FormatError
-from dancematch.pipeline.files import find_clips
+from dancematch.pipeline.analysis.clip_files import find_clips
 from dancematch.skeletons import BLAZEPOSE33, COCO17
 from formats_samples import SAMPLES, coco_joints, picture_marks, pixels, write_table
 

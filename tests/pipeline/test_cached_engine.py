@@ -16,8 +16,8 @@ from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline import cached_engine as kept_engine
+from dancematch.pipeline.analysis.clip_files import find_clips
 from dancematch.pipeline.cached_engine import CachedEngine
-from dancematch.pipeline.files import find_clips
 from dancematch.search.engine import Engine, Query
 from dancematch.types import SEEN_FROM, Span
 

@@ -14,11 +14,11 @@ from dance_samples import LEGS, Puppet, dance, standing, without, write_dance, w
 from dancematch import formats
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError, NoDancerError
 from dancematch.formats import npz
-from dancematch.pipeline.analyse_files import analyse_files
-from dancematch.pipeline.analysis import Analysis, analyse_file, extract_motions
+from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.clip_files import content_hash, find_clips
+from dancematch.pipeline.analysis.extract import extract
+from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, extract_motions
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
-from dancematch.pipeline.extract import extract
-from dancematch.pipeline.files import content_hash, find_clips
 from dancematch.pipeline.ingest import Added
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
@@ -401,7 +401,7 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     """Kill -9 of the process that started them leaves nobody behind."""
     script = (
         "import multiprocessing, time\n"
-        "from dancematch.pipeline.parent_watch import end_with_parent\n"
+        "from dancematch.pipeline.analysis.parent_watch import end_with_parent\n"
         "def wait():\n    end_with_parent()\n    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
         "    child = multiprocessing.get_context('spawn').Process(target=wait)\n"

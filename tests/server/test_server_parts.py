@@ -19,10 +19,10 @@ from dance_samples import dance, random_words, save_small_model, shipped, write_
 from dancematch.catalogue.listing import dance_of, names_of, page_of
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
-from dancematch.pipeline.analysis import error_named
+from dancematch.pipeline.analysis.clip_files import find_clips
+from dancematch.pipeline.analysis.file_analysis import error_named
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.files import find_clips
 from dancematch.pipeline.query import query_of_motions
 from dancematch.report.evidence import QueryFile
 from dancematch.server import limits

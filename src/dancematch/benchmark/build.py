@@ -30,8 +30,8 @@ from dancematch.benchmark.splits import assign_splits, hash_performers
 from dancematch.errors import InputError, NoDancerError
 from dancematch.formats import npz
 from dancematch.model.tokeniser import Tokeniser, load_model
-from dancematch.pipeline.analyse_files import analyse_files
-from dancematch.pipeline.analysis import MakeEstimator
+from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.file_analysis import MakeEstimator
 from dancematch.pipeline.tokenise import words_in
 from dancematch.pose import default_estimator
 from dancematch.synthetic.rendering.render_many import StageProgress

@@ -11,7 +11,7 @@ from dancematch.benchmark.clip_info import ClipInfo, read_clip_info
 from dancematch.benchmark.labels import Label, LabelDecision, Labeller
 from dancematch.benchmark.release import FORMAT
 from dancematch.errors import InputError
-from dancematch.pipeline.files import content_hash, find_clips
+from dancematch.pipeline.analysis.clip_files import content_hash, find_clips
 
 
 @dataclass(frozen=True)

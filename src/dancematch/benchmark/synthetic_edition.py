@@ -20,7 +20,7 @@ from dancematch.benchmark.labels import Label
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.motion import change_tempo, excerpt, mirror, perturb
-from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance

@@ -16,10 +16,10 @@ from typing import Any
 from dancematch.cluster.connect import AUTO, connect
 from dancematch.cluster.node_analysis import NodeClip, NodeResult, analyse_clip
 from dancematch.errors import ClusterError, DanceMatchError, InputError
-from dancematch.pipeline.analysis import Analysis, Progress
-from dancematch.pipeline.files import rename_in_error
-from dancematch.pipeline.quarantine import Quarantine
-from dancematch.pipeline.worker_process import WorkerSetup
+from dancematch.pipeline.analysis.clip_files import rename_in_error
+from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
+from dancematch.pipeline.analysis.quarantine import Quarantine
+from dancematch.pipeline.analysis.worker_process import WorkerSetup
 
 RETRIES = 3  # after the loss of a node
 _CLIPS_PER_PROCESSOR = 2  # one is analysed, one is ready

@@ -5,10 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dancematch.errors import DanceMatchError, InputError
-from dancematch.pipeline.analysis import Analysis
-from dancematch.pipeline.files import rename_in_error
-from dancematch.pipeline.limits import Limit
-from dancematch.pipeline.worker_process import Worker, WorkerDiedError, WorkerSetup, WorkerTooSlowError
+from dancematch.pipeline.analysis.clip_files import rename_in_error
+from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.analysis.limits import Limit
+from dancematch.pipeline.analysis.worker_process import (
+    Worker,
+    WorkerDiedError,
+    WorkerSetup,
+    WorkerTooSlowError,
+)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from dancematch.pipeline.analysis import describe_ignored
+from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.query import QueryClip
 from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of

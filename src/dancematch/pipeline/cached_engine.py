@@ -18,7 +18,7 @@ from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
-from dancematch.pipeline.files import CACHE_SUFFIX
+from dancematch.pipeline.analysis.clip_files import CACHE_SUFFIX
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import Codebook, Fingerprint, Match
 

@@ -10,10 +10,10 @@ from dancematch.catalogue.store import Dance, Exclusion, Store
 from dancematch.catalogue.verify import Problem, problems_of
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
-from dancematch.pipeline.analyse_files import Analyser, analyse_files
-from dancematch.pipeline.analysis import MakeEstimator, Progress
+from dancematch.pipeline.analysis.analyse_files import Analyser, analyse_files
+from dancematch.pipeline.analysis.clip_files import find_clips
+from dancematch.pipeline.analysis.file_analysis import MakeEstimator, Progress
 from dancematch.pipeline.cached_engine import CachedEngine
-from dancematch.pipeline.files import find_clips
 from dancematch.pipeline.ingest import Added, Ingest, name_dance, store_dance, tokenise_dancers
 from dancematch.pipeline.searcher import Searcher
 from dancematch.pose import default_estimator

@@ -14,7 +14,7 @@ from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.analysis import Progress
+    from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.search.engine import Query
 

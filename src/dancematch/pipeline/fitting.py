@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dancematch.errors import InputError
-from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.metrics.registry import METRICS
 from dancematch.search.metrics.weight_fitting import Fitted, Question, first_is_right, fit_weights

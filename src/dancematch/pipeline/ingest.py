@@ -12,9 +12,9 @@ from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import to_body15
-from dancematch.pipeline.analyse_files import Analyser
-from dancematch.pipeline.analysis import Analysis, Progress
-from dancematch.pipeline.files import content_hash, rename_in_error
+from dancematch.pipeline.analysis.analyse_files import Analyser
+from dancematch.pipeline.analysis.clip_files import content_hash, rename_in_error
+from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
 from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose.selection import select_motions
 from dancematch.types import Fingerprint, IgnoredTrack, Motion

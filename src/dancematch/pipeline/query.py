@@ -12,8 +12,8 @@ from dancematch.formats.archive import Archive
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
-from dancematch.pipeline.analyse_files import analyse_files
-from dancematch.pipeline.analysis import ImageTrack, MakeEstimator, Progress
+from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.file_analysis import ImageTrack, MakeEstimator, Progress
 from dancematch.pipeline.tokenise import decode, words_in
 from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions

@@ -13,7 +13,7 @@ from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError
 from dancematch.model.names import called
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.tokenise import period_in, tokenise_motions
 
 _MAX_NAMED = 20  # dances that a message names before it only counts

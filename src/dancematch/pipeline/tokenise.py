@@ -7,7 +7,7 @@ from dancematch.errors import NoDancerError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import into_world
-from dancematch.pipeline.analysis import Progress, extract_motions
+from dancematch.pipeline.analysis.file_analysis import Progress, extract_motions
 from dancematch.pose.selection import no_dancer, select_motions
 from dancematch.search.stage2.periodicity import period_of
 from dancematch.types import SEEN_FROM, Fingerprint, Motion

@@ -21,9 +21,9 @@ from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
-from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.analysis.clip_files import content_hash
+from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.files import content_hash
 from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
 from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.pipeline.analysis import ImageTrack
+from dancematch.pipeline.analysis.file_analysis import ImageTrack
 from dancematch.pose.stills import WHOLE, Box, Still, stills_at
 from dancematch.pose.video import probe
 from dancematch.skeletons import BLAZEPOSE33, BODY15, recipe_for

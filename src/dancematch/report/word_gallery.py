@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.pipeline.analysis import Progress
+from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.report.page import render_page, write_page
 from dancematch.report.word_gallery_data import (
     WordMotion,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dancematch.errors import InputError
-from dancematch.pipeline.limits import MEGABYTE as MEGABYTE
-from dancematch.pipeline.limits import WorkLimits as WorkLimits
+from dancematch.pipeline.analysis.limits import MEGABYTE as MEGABYTE
+from dancematch.pipeline.analysis.limits import WorkLimits as WorkLimits
 from dancematch.server.access.tokens import Tokens
 
 WORKER = (sys.executable, "-m", "dancematch.server.jobs.worker")

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from dancematch import formats
-from dancematch.pipeline.analysis import Analysis
+from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.server.dances import DanceService, NewDance
 from dancematch.server.files.folder import ServiceFolder

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror
-from dancematch.pipeline.analyse_files import analyse_files
+from dancematch.pipeline.analysis.analyse_files import analyse_files
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera

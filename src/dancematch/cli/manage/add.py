@@ -11,10 +11,10 @@ from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.logs import log_option
 from dancematch.cli.options import jobs_option, json_option, model_option, option, option_group
 from dancematch.cli.output import complain, emit_json, ignored_line, say, share_bar
-from dancematch.pipeline.limits import MEGABYTE, WorkLimits
+from dancematch.pipeline.analysis.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.analyse_files import Analyser
+    from dancematch.pipeline.analysis.analyse_files import Analyser
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.ingest import Added
 
@@ -80,8 +80,8 @@ def add_command(
       dancematch add dances.db clips/ --label "summer class" --jobs 2
       dancematch add postgresql://db/dances /shared/clips --cluster auto
     """
+    from dancematch.pipeline.analysis.clip_files import find_clips
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.files import find_clips
 
     _refuse_contradictions(places, dance, cluster)
     clips = find_clips(places)
@@ -117,8 +117,8 @@ def _refuse_contradictions(places: tuple[Path, ...], dance: DanceOptions, cluste
 
 def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str | None) -> "Analyser":
     from dancematch.cluster.ingest import ClusterAnalyser
-    from dancematch.pipeline.quarantine import Quarantine, quarantine_path
-    from dancematch.pipeline.worker_process import WorkerSetup
+    from dancematch.pipeline.analysis.quarantine import Quarantine, quarantine_path
+    from dancematch.pipeline.analysis.worker_process import WorkerSetup
 
     limits = WorkLimits(cluster.clip_seconds, cluster.clip_memory * MEGABYTE)
     setup = WorkerSetup(limits, model, known.tokeniser.model_id)
@@ -126,7 +126,7 @@ def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str 
 
 
 def _show_added(added: "Added", state: str, as_json: bool) -> None:
-    from dancematch.pipeline.analysis import describe_ignored
+    from dancematch.pipeline.analysis.file_analysis import describe_ignored
 
     facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}
     if added.error is not None:

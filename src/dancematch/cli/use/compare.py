@@ -14,7 +14,7 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.analysis import Progress
+    from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.query import QueryDancer
     from dancematch.report.compare import Comparison
 

@@ -15,7 +15,7 @@ from dancematch.cli.use.motion_words import read_dance, write_motion, write_word
 from dancematch.pose.estimators import ESTIMATORS, make_estimator
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.analysis import Analysis
+    from dancematch.pipeline.analysis.file_analysis import Analysis
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _refuse_contradictions(
 
 
 def _write_skeletons(videos: list[Path], output: Path, pose: PoseOptions, as_json: bool) -> None:
-    from dancematch.pipeline.extract import extract
+    from dancematch.pipeline.analysis.extract import extract
 
     make = partial(make_estimator, pose.estimator, pose.weights)
     failed = 0
@@ -126,7 +126,7 @@ def _write_skeletons(videos: list[Path], output: Path, pose: PoseOptions, as_jso
 
 
 def _show_extracted(outcome: "Analysis", target: Path, as_json: bool) -> None:
-    from dancematch.pipeline.analysis import describe_ignored
+    from dancematch.pipeline.analysis.file_analysis import describe_ignored
 
     if as_json:
         emit_json(

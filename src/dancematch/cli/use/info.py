@@ -34,7 +34,7 @@ def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> N
       dancematch info walk.bvh
     """
     from dancematch import formats
-    from dancematch.pipeline.analysis import describe_ignored
+    from dancematch.pipeline.analysis.file_analysis import describe_ignored
 
     is_motion = formats.is_motion_file(file)
     facts, motions, ignored = _read_motion_file(file, fps) if is_motion else _read_video(file, quick=quick)

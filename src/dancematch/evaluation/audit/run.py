@@ -34,7 +34,7 @@ from dancematch.skeletons import BODY15
 from dancematch.types import Match, Motion, Span
 
 if TYPE_CHECKING:  # the command line takes defaults from here, and must not wait for these
-    from dancematch.pipeline.analysis import Progress
+    from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
 
 MAX_DANCES = 100

@@ -17,9 +17,9 @@ from dancematch.evaluation.methods.recogniser import Recording
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.formats import npz
-from dancematch.pipeline.analyse_files import analyse_files
-from dancematch.pipeline.analysis import Analysis, MakeEstimator, Progress
-from dancematch.pipeline.files import content_hash
+from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.clip_files import content_hash
+from dancematch.pipeline.analysis.file_analysis import Analysis, MakeEstimator, Progress
 from dancematch.pose import default_estimator
 from dancematch.types import Motion
 

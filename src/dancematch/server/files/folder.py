@@ -5,8 +5,8 @@ from typing import IO
 
 from dancematch.cache_folder import cache_folder
 from dancematch.errors import InputError
+from dancematch.pipeline.analysis.clip_files import SERVICE_SUFFIX
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.files import SERVICE_SUFFIX
 from dancematch.server.options import Options
 
 

@@ -7,9 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dancematch.pipeline.analysis import Analysis, Progress
-from dancematch.pipeline.limits import WorkLimits
-from dancematch.pipeline.worker_process import Worker, WorkerDiedError, WorkerSetup, WorkerTooSlowError
+from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
+from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.worker_process import (
+    Worker,
+    WorkerDiedError,
+    WorkerSetup,
+    WorkerTooSlowError,
+)
 from dancematch.pose.stills import Still
 from dancematch.server.jobs.worker import read_stills
 from dancematch.server.problems import too_costly

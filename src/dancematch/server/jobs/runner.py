@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dancematch.errors import DanceMatchError
-from dancematch.pipeline.analysis import Analysis
-from dancematch.pipeline.worker_process import WorkerStoppedError
+from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.analysis.worker_process import WorkerStoppedError
 from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.table import Job, JobTable
 from dancematch.server.limits import CANCEL_SECONDS, MAX_ATTEMPTS, RETRY_QUEUE

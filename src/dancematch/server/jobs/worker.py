@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dancematch.pipeline import worker
-from dancematch.pipeline.limits import WorkLimits
+from dancematch.pipeline.analysis import worker
+from dancematch.pipeline.analysis.limits import WorkLimits
 from dancematch.pose.stills import Still
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dancematch import formats
-from dancematch.pipeline.analysis import Analysis
+from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import QueryClip, query_of_motions, query_of_words
 from dancematch.report.compare import compare

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from dancematch.motion import to_body15
-from dancematch.pipeline.analysis import ImageTrack
+from dancematch.pipeline.analysis.file_analysis import ImageTrack
 from dancematch.server.schemas.base import IntegerRows, SkeletonResponse, round_rows, round_times
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Fingerprint, Motion, Skeleton

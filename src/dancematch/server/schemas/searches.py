@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from dancematch.pipeline import wording
-from dancematch.pipeline.analysis import describe_ignored
+from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.answer import Answer, DancerAnswer
 from dancematch.server.schemas.base import with_example
 from dancematch.types import Match, Span, Verdict

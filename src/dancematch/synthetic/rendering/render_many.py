@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from dancematch.errors import InputError
-from dancematch.pipeline.analysis import Progress
-from dancematch.pipeline.parent_watch import end_with_parent
+from dancematch.pipeline.analysis.file_analysis import Progress
+from dancematch.pipeline.analysis.parent_watch import end_with_parent
 
 StageProgress = Callable[[str], Progress]  # begins a named stage and returns its progress callback
 

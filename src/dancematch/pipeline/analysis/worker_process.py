@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dancematch.pipeline.analysis import Analysis, Progress, error_named, read_analysis
-from dancematch.pipeline.limits import WorkLimits
+from dancematch.pipeline.analysis.file_analysis import Analysis, Progress, error_named, read_analysis
+from dancematch.pipeline.analysis.limits import WorkLimits
 
-COMMAND = (sys.executable, "-m", "dancematch.pipeline.worker")
+COMMAND = (sys.executable, "-m", "dancematch.pipeline.analysis.worker")
 ATTEMPTS = 2  # the first worker may have died of an earlier file, or while the machine was short of memory
 
 _LONGEST_LINE = 1 << 16

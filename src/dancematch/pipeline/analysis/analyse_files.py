@@ -11,8 +11,8 @@ from queue import SimpleQueue
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
-from dancematch.pipeline.analysis import Analysis, MakeEstimator, Progress, analyse_file
-from dancematch.pipeline.worker_process import Worker, WorkerDiedError, WorkerSetup
+from dancematch.pipeline.analysis.file_analysis import Analysis, MakeEstimator, Progress, analyse_file
+from dancematch.pipeline.analysis.worker_process import Worker, WorkerDiedError, WorkerSetup
 from dancematch.pose import PoseEstimator, default_estimator
 
 # Analyses clips, given with their content hashes, and yields one result per clip, in any order.

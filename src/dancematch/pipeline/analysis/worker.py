@@ -1,6 +1,6 @@
 """The child process that analyses files, one after another, within limits; a file may kill it.
 
-    python -m dancematch.pipeline.worker '{"limits": {...}, "model": ..., "model_id": ...}'
+    python -m dancematch.pipeline.analysis.worker '{"limits": {...}, "model": ..., "model_id": ...}'
 
 Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to
 stdout: `{"progress": 0.4}` from time to time, then `{"done": true}` or `{"error": CLASS, "message": TEXT}`.
@@ -22,9 +22,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, ModelMismatchError
-from dancematch.pipeline.analysis import Analysis, analyse_file, write_analysis
-from dancematch.pipeline.limits import WorkLimits, limit_processor_time, limit_self
-from dancematch.pipeline.parent_watch import end_with_parent
+from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, write_analysis
+from dancematch.pipeline.analysis.limits import WorkLimits, limit_processor_time, limit_self
+from dancematch.pipeline.analysis.parent_watch import end_with_parent
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser

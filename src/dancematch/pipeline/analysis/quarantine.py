@@ -12,8 +12,8 @@ from pathlib import Path
 from dancematch.cache_folder import cache_folder
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
+from dancematch.pipeline.analysis.limits import Limit, WorkLimits
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.limits import Limit, WorkLimits
 
 SUFFIX = ".quarantine.jsonl"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.formats import npz
-from dancematch.pipeline.analyse_files import analyse_files
-from dancematch.pipeline.analysis import Analysis, MakeEstimator, Progress
-from dancematch.pipeline.files import content_hash, find_clips
+from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.clip_files import content_hash, find_clips
+from dancematch.pipeline.analysis.file_analysis import Analysis, MakeEstimator, Progress
 from dancematch.pose import default_estimator
 
 
