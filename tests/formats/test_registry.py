@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli_samples import run_main
 from dancematch import formats
 from dancematch.errors import FormatError
 from dancematch.formats import registry
@@ -37,6 +38,15 @@ def test_the_document_lists_every_format():
         (row.name, row.suffix, ", or a folder of frames" if row.is_folder else "", row.explanation)
         for row in registry.FORMATS
     ] == rows
+
+
+def test_documents_of_the_service_and_help_list_every_format():
+    """docs/service.md names every suffix of a motion file, `info --help` every format."""
+    suffixes = ", ".join(f"`{suffix}`" for suffix in formats.list_suffixes())
+    told = " ".join(run_main("info", "--help").out.split())
+
+    assert f"a motion file ({suffixes})" in DOCUMENT.with_name("service.md").read_text(encoding="utf-8")
+    assert [] == [row.name for row in registry.FORMATS if f"{row.name} ({row.suffix})" not in told]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

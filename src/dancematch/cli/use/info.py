@@ -7,6 +7,7 @@ import click
 
 from dancematch.cli.options import json_option
 from dancematch.cli.output import emit_json, ignored_line, share_bar
+from dancematch.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 
+_FORMATS = "Motion formats: " + ", ".join(f"{one.name} ({one.suffix})" for one in FORMATS) + "."
 
-@click.command("info")
+
+@click.command("info", epilog=_FORMATS)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--fps", type=float, help="Frame rate, for formats that do not carry one.")
 @click.option(
