@@ -31,7 +31,7 @@ from aeon.distances import (
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from dancematch.search.metrics.registry import METRICS, Channel, Packed
+from dancematch.search.metrics.registry import METRICS, ComparedChannel, PackedCandidates
 from dancematch.types import Codebook, Fingerprint
 
 Work = Callable[[], object]
@@ -55,8 +55,8 @@ def random_codebook(vocabulary: int, seed: int) -> Codebook:
 
 
 def our_work(clips: Sequence[Fingerprint], codebook: Codebook) -> dict[str, Work]:
-    packed = Packed.of(clips[1:])
-    channel = Channel(clips[0].words[:, 0].copy(), packed.channels[0], codebook, 0)
+    packed = PackedCandidates.of(clips[1:])
+    channel = ComparedChannel(clips[0].words[:, 0].copy(), packed.channels[0], codebook, 0)
     named = {name: METRICS[name].compare for name in (*TIMED, *BESIDE)}
     return {name: (lambda compare=compare: compare(channel)) for name, compare in named.items()}
 
@@ -141,7 +141,7 @@ def main() -> None:
     clips = fingerprints(options)
     ours = our_work(clips, random_codebook(options.vocabulary, options.seed))
     peers = peer_work(clips)
-    pack = median_ms({"pack": lambda: Packed.of(clips[1:])}, options.rounds)["pack"]
+    pack = median_ms({"pack": lambda: PackedCandidates.of(clips[1:])}, options.rounds)["pack"]
     setting = {name: getattr(options, name) for name in ("candidates", "length", "vocabulary", "seed")}
     own_ms, peer_ms = {}, {}
     for name in TIMED:
@@ -168,7 +168,7 @@ def report_total(
         "ratio_with_pack": best / (total + pack),
         "ratio_without_ngram": (best - peers["ngram"]) / (total - own["ngram"]),
     }
-    versions = {library: version(library) for library in LIBRARIES}
+    versions = {index: version(index) for index in LIBRARIES}
     say(metric="total", ours_ms=total, peer_ms=best, **ratios, **setting, versions=versions)
 
 

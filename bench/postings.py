@@ -6,8 +6,8 @@ Dances of about a hundred words, one channel of 512: from every word a dozen oth
 far oftener than others, and a word is often held. Queries are three seconds (22 words) of a dance, a
 fifth of the words changed. `postings`: the trigram route, and up to 20,000 entries a dict of lists in
 plain Python with the same votes. `pair`: evidence, straight line and local alignment of one pair of
-clips of the shipped model's fourteen channels, and the plain `align` functions. One JSON object a line;
-milliseconds are medians.
+clips of the shipped model's fourteen channels, and the plain `align_segments` functions. One JSON object
+a line; milliseconds are medians.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from dancematch.search.stage1.postings import TOLERANCE, Postings
 from dancematch.search.stage2 import local_alignment as localise
 from dancematch.search.stage2 import word_alignment as plain
 from dancematch.search.stage2.variant import Variant, WordStatistics
-from dancematch.search.words.word_store import unpack
+from dancematch.search.words.word_store import unpack_words
 from dancematch.tracks import pack_words
 from dancematch.types import Fingerprint
 
@@ -150,7 +150,7 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
     background = load_background(model)
     book = model.codebook
     counts = np.ones((len(book.channels), book.vocabulary), dtype=int)
-    usual = plain.usual_similarity(book, counts)
+    usual = plain.expected_similarity(book, counts)
     pool = np.concatenate([one.words for one in background])
     start = np.random.default_rng(seed).integers(len(pool) - reference_words)
     words = pool[start : start + reference_words]
@@ -159,8 +159,8 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
     profile = localise.Profile(query, book, usual)
     evidence = profile.evidence(reference)
     rarity = WordStatistics("sqrt-idf", np.ones((len(book.channels), book.vocabulary), np.float32), usual)
-    reading, packed = Variant(query, book, rarity), unpack(pack_words([reference]))
-    ours = median_ms(lambda: reading.lines(packed))
+    variant, packed = Variant(query, book, rarity), unpack_words(pack_words([reference]))
+    ours = median_ms(lambda: variant.best_lines(packed))
     theirs = median_ms(lambda: plain.place(query, reference, book, usual))
     return {
         "bench": "pair",
@@ -172,7 +172,7 @@ def measure_pair(query_words: int, reference_words: int, seed: int) -> dict:
         "evidence_and_line_ms": round(ours, 3),
         "place_ms": round(theirs, 3),
         "evidence_and_line_times_faster_than_place": round(theirs / ours, 1),
-        "align_ms": round(median_ms(lambda: localise.align(evidence)), 3),
+        "align_ms": round(median_ms(lambda: localise.align_segments(evidence)), 3),
         "seed": seed,
     }
 

@@ -27,10 +27,9 @@ import numpy as np
 from crowd import MODELS, STEPS, Crowd, crowd
 
 from dancematch.search.engine import Engine
-from dancematch.search.settings import CAP
+from dancematch.search.settings import CAP, PROPOSED_TRACKS
 from dancematch.search.stage1.histogram import word_counts
-from dancematch.search.stage1.shortlist import VOTED
-from dancematch.search.stage2.word_alignment import place, usual_similarity
+from dancematch.search.stage2.word_alignment import expected_similarity, place
 
 SHORT = 22  # words: three seconds
 PLAIN = 10_000  # entries that the dense product is measured on
@@ -62,9 +61,9 @@ def build(made: Crowd, count: int) -> Engine:
     engine, spent = made.engine(), 0.0
     for piece in made.pieces(count):
         spent += timed(lambda piece=piece: engine.enter(piece))[0]
-    library = engine._library
+    index = engine._index
     first = timed(lambda: engine.search(made.query(0, STEPS)))
-    sizes = {name: getattr(library, name).nbytes for name in ("columns", "postings", "shelf")}
+    sizes = {name: getattr(index, name).nbytes for name in ("columns", "postings", "word_store")}
     show(
         figure="build",
         entries=count,
@@ -98,8 +97,8 @@ def search(made: Crowd, engine: Engine, options, words: int) -> None:
         right_first=np.mean(first),
     )
     if words == SHORT:
-        postings = engine._library.postings
-        route = [timed(lambda q=query: postings.search(q[0].fingerprint, VOTED)) for query in asked]
+        postings = engine._index.postings
+        route = [timed(lambda q=query: postings.search(q[0].fingerprint, PROPOSED_TRACKS)) for query in asked]
         show(figure="trigrams", entries=engine.tracks, query_seconds=seconds, **spread(route))
 
 
@@ -108,7 +107,7 @@ def plain(made: Crowd, entries: int, repeats: int = 3) -> None:
     count = min(PLAIN, entries)
     counts = np.stack([word_counts(made.fingerprint(words)) for words in made.words(0, count)])
     known = counts.reshape(count, -1).astype(np.float32)
-    usual = usual_similarity(made.codebook, counts.sum(axis=0))
+    usual = expected_similarity(made.codebook, counts.sum(axis=0))
     query = made.query(1, STEPS)[0].fingerprint
     others = [made.fingerprint(words) for words in made.words(0, 20)]
     product = min(timed(lambda: known @ known[0])[0] for _ in range(repeats)) * entries / count

@@ -17,24 +17,23 @@ import json
 import numpy as np
 from crowd import STEPS, Crowd, crowd
 
-from dancematch.search.settings import CAP
-from dancematch.search.stage1.columns import Columns
+from dancematch.search.settings import CAP, PROPOSED_TRACKS
+from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.histogram import channels_seen, word_counts
 from dancematch.search.stage1.postings import Postings, choose_channels
-from dancematch.search.stage1.shortlist import VOTED
 
 CHANNELS = (1, 2, 4)
 
 
-def build(made: Crowd, count: int) -> tuple[Columns, dict[int, Postings]]:
+def build(made: Crowd, count: int) -> tuple[HistogramColumns, dict[int, Postings]]:
     channels, vocabulary = made.codebook.similarity.shape[:2]
-    columns = Columns(channels, vocabulary)
+    columns = HistogramColumns(channels, vocabulary)
     postings = {n: Postings(vocabulary, choose_channels(made.codebook.channels, n)) for n in CHANNELS}
     for piece in made.pieces(count):
-        volume = piece.volume
-        columns.append_words(volume.words, volume.seen, volume.offsets[:-1], volume.offsets[1:] - 1)
+        packed = piece.packed
+        columns.append_words(packed.words, packed.seen, packed.offsets[:-1], packed.offsets[1:] - 1)
         for one in postings.values():
-            one.enter(volume)
+            one.enter(packed)
     return columns, postings
 
 
@@ -50,7 +49,7 @@ def measure(made: Crowd, known, options, words: int, replaced: float) -> dict:
         by_histogram = number in top.rows
         hits.setdefault("histogram", []).append(by_histogram)
         for count, one in postings.items():
-            voted = number in one.search(clip, VOTED).entries
+            voted = number in one.search(clip, PROPOSED_TRACKS).entries
             hits.setdefault(f"trigrams {count}", []).append(voted)
             hits.setdefault(f"either {count}", []).append(voted or by_histogram)
     shares = {name: round(float(np.mean(values)), 3) for name, values in hits.items()}

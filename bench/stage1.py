@@ -28,10 +28,10 @@ from numba import njit
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.search import thread_pool
 from dancematch.search.stage1.blocks import ROWS
-from dancematch.search.stage1.columns import Columns
-from dancematch.search.stage1.histogram import damped
+from dancematch.search.stage1.columns import HistogramColumns
+from dancematch.search.stage1.histogram import unit_histogram
 
-thread_pool.MOST = 1  # as the peers
+thread_pool.MAX_THREADS = 1  # as the peers
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
 STEPS = 100
 # What a question costs depends on how many words it shares with an entry. In two stretches of 100 steps of
@@ -95,25 +95,24 @@ def show(**figures) -> None:
     print(json.dumps({"bench": "stage1", **figures}), flush=True)
 
 
-def vectors(columns: Columns, counts: np.ndarray) -> np.ndarray:
+def vectors(columns: HistogramColumns, counts: np.ndarray) -> np.ndarray:
     """Histograms whose product is the score, as long as every channel is seen: [n, channels * words]."""
-    rarity = columns._snapshot.weights.rarity.reshape(counts.shape[1:])
-    values = damped(counts, columns.weighting) * rarity
-    values /= np.maximum(np.linalg.norm(values, axis=2, keepdims=True), 1e-9) * np.sqrt(counts.shape[1])
+    idf = columns._snapshot.weights.idf.reshape(counts.shape[1:])
+    values = unit_histogram(counts, idf, columns.weighting) / np.sqrt(counts.shape[1])
     return values.reshape(len(counts), -1)
 
 
 def warm_up(channels: int, vocabulary: int) -> None:
     """Have every kernel compiled."""
-    columns = Columns(channels, vocabulary)
+    columns = HistogramColumns(channels, vocabulary)
     for _ in range(2):
         columns.append(np.ones((1, channels, vocabulary), np.uint8))
     columns.top(np.ones((channels, vocabulary)), np.ones(channels), 1)
     columns.delete([0])
 
 
-def build(options, pool, vocabulary) -> Columns:
-    columns = Columns(pool.shape[1], vocabulary)
+def build(options, pool, vocabulary) -> HistogramColumns:
+    columns = HistogramColumns(pool.shape[1], vocabulary)
     spent = 0.0
     for batch in batches(pool, vocabulary, options.entries):
         spent += seconds(lambda batch=batch: columns.append(batch))
@@ -152,7 +151,7 @@ def peers(known: np.ndarray, size: int) -> dict:
     return found
 
 
-def bytes_read(columns: Columns, query: np.ndarray) -> int:
+def bytes_read(columns: HistogramColumns, query: np.ndarray) -> int:
     """What a question reads: the lists and dense columns of its words, and the norms of its channels."""
     cells = np.flatnonzero(query)
     total = 4 * len(columns) * len(query)
@@ -223,12 +222,12 @@ def check(options, pool, vocabulary, columns, queries) -> None:
     )
 
 
-def keep(columns: Columns, query: np.ndarray) -> None:
+def keep(columns: HistogramColumns, query: np.ndarray) -> None:
     """Saving and opening, in time that passes; and what a change costs."""
     with tempfile.TemporaryDirectory() as parent:
         saved = wall_seconds(lambda: columns.save(f"{parent}/cache", "bench"))
-        opened = wall_seconds(lambda: Columns.load(f"{parent}/cache", "bench"))
-        mapped = Columns.load(f"{parent}/cache", "bench")
+        opened = wall_seconds(lambda: HistogramColumns.load(f"{parent}/cache", "bench"))
+        mapped = HistogramColumns.load(f"{parent}/cache", "bench")
         first = wall_seconds(lambda: mapped.top(query, np.ones(len(query)), 1))
     one = query[None].astype(np.uint8)
 

@@ -217,7 +217,7 @@ def _best(
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Of each recording the best track, by its best variant."""
     asked = [Query(one) for one in variants]
-    scored = [_evidence(one) for one in engine.scored_tracks(asked, np.arange(len(names)))]
+    scored = [_evidence(one) for one in engine.score_tracks(asked, np.arange(len(names)))]
     sums = np.stack([sum(w * one[name] for name, w in WEIGHTS["both"].items()) for one in scored])
     variant = sums.argmax(axis=0)
     order = kept[np.argsort(-sums.max(axis=0)[kept], kind="stable")]
@@ -232,7 +232,7 @@ def _best(
 
 def _evidence(scored: VariantScores) -> dict[str, np.ndarray]:
     """What is shipped, and what ablations are made of."""
-    parts = scored.judged.parts
+    parts = scored.segment_scores.parts
     relative = scored.null.relative(parts["histogram"], parts["order"], scored.synchrony.strengths)
     return {
         **scored.evidence,

@@ -232,7 +232,7 @@ def _measured(
     asked: Asked,
 ) -> Iterator[tuple[int, Pair]]:
     """One variant of a query beside each track."""
-    (scored,) = engine.scored_tracks([Query(query)], tracks)
+    (scored,) = engine.score_tracks([Query(query)], tracks)
     synchrony = scored.synchrony
     for place, track in enumerate(tracks.tolist()):
         name, reference = words[track]
@@ -242,9 +242,9 @@ def _measured(
             bones = bones_of(query), bones_of(reference)
             found = timing.measure_timing(*bones, *line, query.seconds_per_word)
         # Equal ratios, at the bounds, are told apart by the score, as a search does.
-        ratio = float(scored.log_ratios[place]) + 1e-4 * float(scored.judged.scores[place])
+        ratio = float(scored.log_ratios[place]) + 1e-4 * float(scored.segment_scores.scores[place])
         measured = (0.0, 1.0, 0.0) if found is None else (found.correlation, found.jitter, found.seconds)
-        height, histogram = synchrony.heights[place], scored.judged.parts["histogram"][place]
+        height, histogram = synchrony.heights[place], scored.segment_scores.parts["histogram"][place]
         kind = str(asked.label(name))
         yield track, Pair(kind, asked.dance, ratio, float(height), float(histogram), *measured)
 

@@ -240,11 +240,11 @@ def test_the_words_named_are_where_they_are_said(db):
 def test_an_explanation_goes_by_what_the_search_goes_by(db):
     """The engine's own words and their worth, through its door: nothing private of it is read."""
     with open_catalogue(db, create=False) as known:
-        library, rarity, codebook = known.engine().insight()
+        state = known.engine().search_state()
 
-    assert {"loop", "dance3"} <= set(library.entries.names)
-    assert shipped().codebook.model_id == codebook.model_id
-    assert (len(codebook.channels), codebook.vocabulary) == rarity.usual.shape
+    assert {"loop", "dance3"} <= set(state.index.entries.names)
+    assert shipped().codebook.model_id == state.codebook.model_id
+    assert state.codebook.similarity.shape[:2] == state.statistics.usual.shape
     assert "engine._" not in inspect.getsource(explain_module)
 
 

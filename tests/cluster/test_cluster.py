@@ -161,11 +161,11 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
     fresh = CachedEngine(store, CODEBOOK, BACKGROUND).current()
     # A dance that was excluded from stands behind the others afterwards: at the edge of a short list equal
     # votes would come in another order.
-    short = {"CAP": 20, "VOTED": 20} if 2 in steps else {"CAP": 3, "VOTED": 2}
+    short = {"CAP": 20, "PROPOSED_TRACKS": 20} if 2 in steps else {"CAP": 3, "PROPOSED_TRACKS": 2}
     with (
         mock.patch("dancematch.search.settings.CAP", short["CAP"]),
-        mock.patch("dancematch.search.stage1.shortlist.VOTED", short["VOTED"]),
-        mock.patch("dancematch.cluster.spread.VOTED", short["VOTED"]),
+        mock.patch("dancematch.search.stage1.shortlist.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),
+        mock.patch("dancematch.cluster.spread.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),
     ):
         for query in (asked(seed), asked(seed + 1)):
             assert fresh.search(query, limit=30) == search_shards(
@@ -201,10 +201,10 @@ def test_dances_are_split_evenly_and_wholly(store):
     fill(store, [f"d{number}" for number in range(40)], 5)
     reports = ask_all(Here(source_of(store), 4), "report")
 
-    assert 40 == sum(report.census.dances for report in reports)
-    assert [10] * 4 == [report.census.dances for report in reports]
-    assert whole(store).tracks == sum(report.census.tracks for report in reports)
-    assert [30, 0, 0, 0] == [report.census.strangers for report in reports]
+    assert 40 == sum(report.index_size.dances for report in reports)
+    assert [10] * 4 == [report.index_size.dances for report in reports]
+    assert whole(store).tracks == sum(report.index_size.tracks for report in reports)
+    assert [30, 0, 0, 0] == [report.index_size.background for report in reports]
 
 
 def test_numbers_say_what_they_are_made_of_and_keep_the_order():

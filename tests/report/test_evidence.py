@@ -32,8 +32,8 @@ from dancematch.search.confidence.verdict import (
 )
 from dancematch.search.engine import Query
 from dancematch.search.explain import BESIDE_SECONDS
-from dancematch.search.stage2 import passage_rarity as holding
-from dancematch.search.stage2.passage_rarity import holders
+from dancematch.search.stage2 import passage_holders as holding
+from dancematch.search.stage2.passage_holders import holders
 from dancematch.skeletons import BODY15
 from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Motion, Span
@@ -408,7 +408,7 @@ def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, mon
     (own,) = known.read_query(folder / "clip.npz").dancers
     passage = [Query(own.words)]
     every = holders(known.engine(), passage)
-    monkeypatch.setattr(holding, "MOST", 2)
+    monkeypatch.setattr(holding, "MOST_DANCES", 2)
     monkeypatch.setattr(type(known.engine()), "judged", lambda *_: (["dance3", "dance7"], None))
 
     assert {"dance3", "dance7", "dance9"} == holders(known.engine(), passage, ["dance9"]).keys()

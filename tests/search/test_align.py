@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from dance_samples import SECONDS_PER_WORD, dance, random_words, shipped, toy_codebook, words
 from dancematch.motion import FPS, change_tempo, excerpt
-from dancematch.search.stage2.word_alignment import TEMPI, place, usual_similarity, word_evidence
+from dancematch.search.stage2.word_alignment import TEMPI, expected_similarity, place, word_evidence
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 BOOK = toy_codebook()
-USUAL = usual_similarity(BOOK, np.ones((2, 8), int))
+USUAL = expected_similarity(BOOK, np.ones((2, 8), int))
 
 
 def located(query: Fingerprint, reference: Fingerprint):
@@ -73,7 +73,7 @@ def test_a_faster_dancer_is_placed_and_timed(factor):
     part = change_tempo(excerpt(whole, 6.0, 12.0), factor)
     reference = shipped().fingerprint(whole)
     codebook = shipped().codebook
-    usual = usual_similarity(codebook, np.ones((len(codebook.channels), codebook.vocabulary), int))
+    usual = expected_similarity(codebook, np.ones((len(codebook.channels), codebook.vocabulary), int))
     found = place(shipped().fingerprint(part), reference, codebook, usual)
 
     assert pytest.approx(factor, rel=0.08) == found.tempo
@@ -102,12 +102,12 @@ def test_renaming_the_words_changes_nothing(seed):
     renamed = Codebook("toy", ("a", "b"), np.zeros((2, 8, 1)), table[:, order][:, :, order])
     query, reference = random_words(12, seed), random_words(30, seed + 1)
     counts = np.ones((2, 8), int)
-    before = place(query, reference, plain, usual_similarity(plain, counts))
+    before = place(query, reference, plain, expected_similarity(plain, counts))
     after = place(
         words(new_name[query.words]),
         words(new_name[reference.words]),
         renamed,
-        usual_similarity(renamed, counts),
+        expected_similarity(renamed, counts),
     )
 
     assert pytest.approx(before.agreement, abs=1e-5) == after.agreement
@@ -129,7 +129,7 @@ def test_common_words_are_weak_evidence():
     """A word that is like what everybody does says less than a word of one's own."""
     table = np.array([[[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]])
     book = Codebook("toy", ("body",), np.zeros((1, 3, 1)), table)
-    usual = usual_similarity(book, np.array([[50, 50, 1]]))
+    usual = expected_similarity(book, np.array([[50, 50, 1]]))
 
     assert usual[0, 0] > 0.9 > 0.1 > usual[0, 2]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dance_samples import random_words, toy_codebook, words
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import CAP, DEFAULT_SETTINGS, Settings
-from dancematch.search.stage1.coarse_synchrony import STEPS, averaged, coarse_scores
+from dancematch.search.stage1.coarse_synchrony import STEPS, average_steps, score_coarsely
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
 from dancematch.search.words.word_store import Bones
 from dancematch.tracks import PackedWords
@@ -73,8 +73,8 @@ def test_agrees_with_a_slow_reference(seed: int, lengths: list[int]) -> None:
     rng = np.random.default_rng(seed)
     tracks = [draw_bones(rng, steps, 0.2) for steps in lengths]
     queries = [draw_bones(rng, int(rng.integers(1, 90)), 0.2) for _ in range(2)]
-    volumes = [pack_bones(tracks[:1])] + ([pack_bones(tracks[1:])] if tracks[1:] else [])
-    for query, found in zip(queries, coarse_scores(queries, volumes, SECONDS), strict=True):
+    chunks = [pack_bones(tracks[:1])] + ([pack_bones(tracks[1:])] if tracks[1:] else [])
+    for query, found in zip(queries, score_coarsely(queries, chunks, SECONDS), strict=True):
         for number, track in enumerate(tracks):
             best, offsets = slow_score(query, track)
             assert found.scores[number] == pytest.approx(best, rel=1e-4, abs=1e-6)
@@ -85,30 +85,32 @@ def test_a_score_does_not_depend_on_the_other_tracks() -> None:
     rng = np.random.default_rng(3)
     tracks = [draw_bones(rng, int(steps), 0.1) for steps in rng.integers(20, 400, 300)]
     query = draw_bones(rng, 90)
-    together = coarse_scores([query, query[::-1]], [pack_bones(tracks)], SECONDS)[0]
-    alone = np.concatenate([coarse_scores([query], [pack_bones([one])], SECONDS)[0].scores for one in tracks])
+    together = score_coarsely([query, query[::-1]], [pack_bones(tracks)], SECONDS)[0]
+    alone = np.concatenate(
+        [score_coarsely([query], [pack_bones([one])], SECONDS)[0].scores for one in tracks]
+    )
     np.testing.assert_array_equal(together.scores, alone)
 
 
 def test_an_excerpt_is_found_where_it_was_cut() -> None:
     rng = np.random.default_rng(5)
     tracks = [draw_bones(rng, 200) for _ in range(50)]
-    found = coarse_scores([tracks[7][60:140]], [pack_bones(tracks)], SECONDS)[0]
+    found = score_coarsely([tracks[7][60:140]], [pack_bones(tracks)], SECONDS)[0]
     assert found.scores.argmax() == 7
     assert found.offsets[7] == 60
 
 
 def test_no_tracks_and_short_queries_score_nothing() -> None:
     rng = np.random.default_rng(6)
-    assert len(coarse_scores([draw_bones(rng, 60)], [], SECONDS)[0].scores) == 0
-    short = coarse_scores([draw_bones(rng, STEPS - 1)], [pack_bones([draw_bones(rng, 60)])], SECONDS)[0]
+    assert len(score_coarsely([draw_bones(rng, 60)], [], SECONDS)[0].scores) == 0
+    short = score_coarsely([draw_bones(rng, STEPS - 1)], [pack_bones([draw_bones(rng, 60)])], SECONDS)[0]
     assert short.scores.tolist() == [0.0]
 
 
 def test_unseen_bones_are_left_out_of_averages() -> None:
     bones = np.full((STEPS, BONE_NUMBERS), BONES_UNSEEN, np.int8)
     bones[0, :2] = 40, -20
-    rows = averaged(Bones(bones, np.array([0, STEPS])))
+    rows = average_steps(Bones(bones, np.array([0, STEPS])))
     assert rows.values[0, :3].tolist() == [40, -20, 0]
 
 

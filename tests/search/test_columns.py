@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from dance_samples import random_words
 from dancematch.errors import CatalogueError, InputError, ModelMismatchError
 from dancematch.search.stage1 import blocks, columns
-from dancematch.search.stage1.columns import Columns
+from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.histogram import (
     Histograms,
     channels_seen,
-    codes_of,
     combine_channels,
+    count_codes,
     word_counts,
 )
 from dancematch.search.words import array_folder as folder_parts
-from dancematch.search.words.word_usage import usage_of_all
+from dancematch.search.words.word_usage import add_usages
 
 CHANNELS, VOCABULARY = 3, 7
 WEIGHTINGS = ("cosine", "sqrt-idf")
@@ -49,13 +49,13 @@ def slow_best(scores: np.ndarray, size: int) -> np.ndarray:
     return np.lexsort((np.arange(len(scores)), -scores))[:size]
 
 
-def filled(counts: np.ndarray, weighting: str = "sqrt-idf") -> Columns:
-    made = Columns(counts.shape[1], counts.shape[2], weighting)
+def filled(counts: np.ndarray, weighting: str = "sqrt-idf") -> HistogramColumns:
+    made = HistogramColumns(counts.shape[1], counts.shape[2], weighting)
     made.append(counts)
     return made
 
 
-def same_answers(one: Columns, other: Columns, query: np.ndarray) -> bool:
+def same_answers(one: HistogramColumns, other: HistogramColumns, query: np.ndarray) -> bool:
     """To the last bit, entries taken in their order."""
     return np.array_equal(one.scores(query, SEEN).scores, other.scores(query, SEEN).scores)
 
@@ -89,7 +89,7 @@ def test_a_full_block_is_followed_by_another():
     """More entries than a block holds, at its true size: the best are found wherever they stand."""
     rng = np.random.default_rng(0)
     known = rng.poisson(0.7, (blocks.ROWS + 700, 1, 16)).astype(np.uint8)
-    made = Columns(1, 16)
+    made = HistogramColumns(1, 16)
     made.append(known)
     for row in (0, blocks.ROWS - 1, blocks.ROWS, len(known) - 1):
         cosines = Histograms(list(known)).cosines(known[row])
@@ -156,7 +156,7 @@ def test_any_changes_leave_what_a_fresh_build_would_be(changes, weighting, seed)
     """Bit for bit: no drift of norms or rarities, nothing left of what was deleted."""
     rng = np.random.default_rng(seed)
     query = some_counts(1, seed)[0]
-    made, living = Columns(CHANNELS, VOCABULARY, weighting), {}
+    made, living = HistogramColumns(CHANNELS, VOCABULARY, weighting), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "ROWS", 8)
         for what, how_many in changes:
@@ -174,7 +174,7 @@ def test_any_changes_leave_what_a_fresh_build_would_be(changes, weighting, seed)
 
     assert list(living) == made.rows.tolist()
     assert same_answers(fresh, made, query)
-    codes = codes_of(weighting)[known].astype(int)
+    codes = count_codes(weighting)[known].astype(int)
     assert np.array_equal((codes if weighting == "cosine" else codes**2).sum(axis=0), made.word_totals())
     assert np.array_equal(fresh.cosines(fresh.rows, query), made.cosines(made.rows, query))
     best, fresh_best = made.top(query, SEEN, 5), fresh.top(query, SEEN, 5)
@@ -186,7 +186,7 @@ def test_any_changes_leave_what_a_fresh_build_would_be(changes, weighting, seed)
 def test_parts_weigh_words_as_the_whole_does_whatever_was_asked_before(steps, seed):
     """Bit for bit, entry by entry: a part that is told what all use, after any number of changes."""
     query = some_counts(1, seed)[0]
-    whole, part, other = (Columns(CHANNELS, VOCABULARY) for _ in range(3))
+    whole, part, other = (HistogramColumns(CHANNELS, VOCABULARY) for _ in range(3))
     rows: list[int] = []
     for number, (size, ask) in enumerate(steps):
         added = some_counts(size, seed + number)
@@ -199,7 +199,7 @@ def test_parts_weigh_words_as_the_whole_does_whatever_was_asked_before(steps, se
             part.weigh_among(whole.usage())
         if ask > 2:
             part.top(query, SEEN, 3)
-    part.weigh_among(usage_of_all([part.usage(), other.usage()]))
+    part.weigh_among(add_usages([part.usage(), other.usage()]))
 
     assert whole.scores(query, SEEN).scores[rows].tolist() == part.scores(query, SEEN).scores.tolist()
 
@@ -233,7 +233,7 @@ def test_norms_from_a_folder_are_taken_over_too(tmp_path):
     """The first change after opening corrects what the folder holds, as any other change does."""
     known = np.random.default_rng(0).poisson(0.5, (4000, CHANNELS, VOCABULARY)).astype(np.uint8)
     filled(known).save(tmp_path / "cache", "1")
-    opened, query = Columns.load(tmp_path / "cache", "1"), some_counts(1, 0)[0]
+    opened, query = HistogramColumns.load(tmp_path / "cache", "1"), some_counts(1, 0)[0]
     kept = opened._snapshot.weights.norms[0].squares
     opened.append(known[:1])
     found = opened._snapshot.weights.norms[0].squares
@@ -255,7 +255,7 @@ def test_deleted_entries_do_not_pile_up():
 
 @pytest.mark.usefixtures("small_blocks")
 def test_entries_added_one_by_one_do_not_stay_alone():
-    made = Columns(CHANNELS, VOCABULARY)
+    made = HistogramColumns(CHANNELS, VOCABULARY)
     for entry in some_counts(100, 0):
         made.append(entry[None])
 
@@ -272,7 +272,7 @@ def test_a_number_is_never_given_twice():
 
 
 def test_names_stay_with_their_entries():
-    made = Columns(CHANNELS, VOCABULARY)
+    made = HistogramColumns(CHANNELS, VOCABULARY)
     made.append(some_counts(4, 0), ["waltz", "tango", "polka", "samba"])
     made.append(some_counts(1, 0))
     made.delete([0, 2])
@@ -293,7 +293,7 @@ def test_deleting_what_is_not_there_deletes_nothing():
 def test_fingerprints_are_entered_by_their_words():
     """Whole and in part visible; the answer is the engine's own stage one."""
     known = [random_words(30, seed) for seed in range(6)]
-    made = Columns(2, known[0].vocabulary, model_id=known[0].model_id)
+    made = HistogramColumns(2, known[0].vocabulary, model_id=known[0].model_id)
     made.append_fingerprints(known)
     query = known[2]
     cosines = Histograms([word_counts(one) for one in known]).cosines(word_counts(query))
@@ -308,11 +308,11 @@ def test_fingerprints_are_entered_by_their_words():
 
 def test_words_of_another_model_are_refused():
     with pytest.raises(ModelMismatchError, match="expected another"):
-        Columns(2, 8, model_id="another").append_fingerprints([random_words(3, 0)])
+        HistogramColumns(2, 8, model_id="another").append_fingerprints([random_words(3, 0)])
 
 
 def test_an_empty_store_finds_nothing():
-    made = Columns(CHANNELS, VOCABULARY)
+    made = HistogramColumns(CHANNELS, VOCABULARY)
     found = made.top(some_counts(1, 0)[0], SEEN, 5)
 
     assert ([], []) == (found.rows.tolist(), found.scores.tolist())
@@ -355,13 +355,13 @@ def test_several_hands_find_the_same(monkeypatch, many):
         (lambda made: made.top(np.full((3, 7), np.nan), SEEN, 5), "must be finite"),
         (lambda made: made.top(np.full((3, 7), -1), SEEN, 5), "not below 0"),
         (lambda made: made.top(np.zeros((3, 7)), SEEN, 0), "at least one"),
-        (lambda made: Columns(0, made.vocabulary), "need channels and words"),
-        (lambda made: Columns(3, made.vocabulary, "magic"), "weighting must be one of"),
+        (lambda made: HistogramColumns(0, made.vocabulary), "need channels and words"),
+        (lambda made: HistogramColumns(3, made.vocabulary, "magic"), "weighting must be one of"),
     ],
 )
 def test_what_does_not_fit_is_refused(act, message):
     with pytest.raises(InputError, match=message):
-        act(Columns(CHANNELS, VOCABULARY))
+        act(HistogramColumns(CHANNELS, VOCABULARY))
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -393,7 +393,7 @@ def test_readers_see_one_state_or_the_next_while_another_thread_writes():
 @pytest.fixture
 def stored(small_blocks, tmp_path):  # noqa: ARG001  (the blocks are made small)
     """Columns with several blocks and some deleted entries, and the folder they were saved in."""
-    made = Columns(CHANNELS, VOCABULARY, model_id="m")
+    made = HistogramColumns(CHANNELS, VOCABULARY, model_id="m")
     made.append(some_counts(60, 0), [f"dance {number}" for number in range(60)])
     made.delete([3, 30, 59])
     made.save(tmp_path / "cache", "7")
@@ -403,7 +403,7 @@ def stored(small_blocks, tmp_path):  # noqa: ARG001  (the blocks are made small)
 def test_what_was_saved_is_loaded_again(stored):
     """The answers, names and numbers; and it can be changed from there on."""
     made, folder = stored
-    loaded, query = Columns.load(folder, "7"), some_counts(1, 5)[0]
+    loaded, query = HistogramColumns.load(folder, "7"), some_counts(1, 5)[0]
 
     assert same_answers(made, loaded, query)
     assert made.rows.tolist() == loaded.rows.tolist()
@@ -416,19 +416,19 @@ def test_what_was_saved_is_loaded_again(stored):
 
 
 def test_an_empty_store_can_be_kept(tmp_path):
-    Columns(CHANNELS, VOCABULARY).save(tmp_path / "cache", "0")
+    HistogramColumns(CHANNELS, VOCABULARY).save(tmp_path / "cache", "0")
 
-    assert 0 == len(Columns.load(tmp_path / "cache", "0"))
+    assert 0 == len(HistogramColumns.load(tmp_path / "cache", "0"))
 
 
 def test_another_state_is_not_loaded(stored, tmp_path):
-    assert Columns.load(stored[1], "8") is None
-    assert Columns.load(tmp_path / "nowhere", "7") is None
+    assert HistogramColumns.load(stored[1], "8") is None
+    assert HistogramColumns.load(tmp_path / "nowhere", "7") is None
 
 
 LARGEST = ["places", "nibbles"]
 OTHERS = ["groups", "codes", "ends", "rows", "ids", "alive", "usage"]
-WEIGHTS = ["squares", "inverse", "rarity"]
+WEIGHTS = ["squares", "inverse", "idf"]
 
 
 @pytest.mark.parametrize("name", LARGEST + OTHERS + WEIGHTS)
@@ -437,7 +437,7 @@ def test_a_missing_or_short_file_counts_as_no_cache(stored, name):
     whole = path.read_bytes()
     for left in (whole[:-1], whole[:20], b"", None):
         path.unlink() if left is None else path.write_bytes(left)
-        assert Columns.load(stored[1], "7") is None
+        assert HistogramColumns.load(stored[1], "7") is None
 
 
 @pytest.mark.parametrize("name", OTHERS + WEIGHTS)
@@ -447,7 +447,7 @@ def test_a_changed_number_counts_as_no_cache(stored, name):
     changed[-1] ^= 1
     path.write_bytes(changed)
 
-    assert Columns.load(stored[1], "7") is None
+    assert HistogramColumns.load(stored[1], "7") is None
 
 
 def test_damaged_places_lead_nowhere_outside(stored, monkeypatch):
@@ -457,7 +457,7 @@ def test_damaged_places_lead_nowhere_outside(stored, monkeypatch):
         path = stored[1] / f"{name}.npy"
         whole = path.read_bytes()
         path.write_bytes(whole[:128] + b"\xff" * (len(whole) - 128))
-    loaded = Columns.load(stored[1], "7")
+    loaded = HistogramColumns.load(stored[1], "7")
 
     assert 5 == len(loaded.top(some_counts(1, 0)[0], SEEN, 5).rows)
     loaded.delete([row for row in loaded.rows.tolist() if row % 2])
@@ -475,18 +475,18 @@ def test_another_format_counts_as_no_cache(stored, change):
     path = stored[1] / "columns.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
 
-    assert Columns.load(stored[1], "7") is None
+    assert HistogramColumns.load(stored[1], "7") is None
 
 
 def test_saving_again_replaces_the_cache_alone(stored):
     """Nothing unfinished stays behind, and who has the old one open goes on with it."""
     made, folder = stored
-    opened, query = Columns.load(folder, "7"), some_counts(1, 5)[0]
+    opened, query = HistogramColumns.load(folder, "7"), some_counts(1, 5)[0]
     before = opened.scores(query, SEEN).scores
     made.append(some_counts(3, 2))
     made.save(folder, "8")
 
-    assert same_answers(made, Columns.load(folder, "8"), query)
+    assert same_answers(made, HistogramColumns.load(folder, "8"), query)
     assert ["cache"] == [path.name for path in folder.parent.iterdir()]
     assert np.array_equal(before, opened.scores(query, SEEN).scores)
 
@@ -502,7 +502,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
 KILLED = """
 import os, sys
 from dancematch.search.stage1 import columns_cache as columns_folder
-from dancematch.search.stage1.columns import Columns
+from dancematch.search.stage1.columns import HistogramColumns
 
 write, when = columns_folder.write_parts, int(sys.argv[2])
 calls = []
@@ -528,8 +528,8 @@ def test_a_process_killed_while_saving_leaves_the_old_cache_whole(stored, when):
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(when)], check=False)
 
     assert 9 == done.returncode
-    assert Columns.load(folder, "8") is None
-    assert same_answers(made, Columns.load(folder, "7"), some_counts(1, 5)[0])
+    assert HistogramColumns.load(folder, "8") is None
+    assert same_answers(made, HistogramColumns.load(folder, "7"), some_counts(1, 5)[0])
     (unfinished,) = set(folder.parent.iterdir()) - {folder}
     _make_old(unfinished)
     made.save(folder, "9")

@@ -22,7 +22,7 @@ from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import DEFAULT_SETTINGS, DanceFilter
 from dancematch.search.stage1 import shortlist
 from dancematch.search.words import array_folder as folder_parts
-from dancematch.search.words.index_cache import stamp_of
+from dancematch.search.words.index_cache import read_stamp
 from dancematch.tracks import KnownTrack, pack_tracks
 from dancematch.types import Fingerprint, Match
 
@@ -96,7 +96,7 @@ def test_packed_words_of_other_channels_are_refused():
 def test_the_shortlist_leaves_out_nothing_better(monkeypatch, seed):
     """Ten of four hundred dances: those with the ten best histograms of all, as brute force finds them."""
     monkeypatch.setattr("dancematch.search.settings.CAP", 10)
-    monkeypatch.setattr(shortlist, "VOTED", 1)
+    monkeypatch.setattr(shortlist, "PROPOSED_TRACKS", 1)
     rng = np.random.default_rng(seed)
     dances = [(f"d{n % 300}", random_words(int(rng.integers(8, 20)), 1000 * seed + n)) for n in range(400)]
     made = Engine(toy_codebook(), dances, background=CROWD)
@@ -114,14 +114,14 @@ def test_the_shortlist_leaves_out_nothing_better(monkeypatch, seed):
 
 def best_histograms(made: Engine, queries: list[Query]) -> list[str]:
     """Dances by their best entry for either reading, by the plain scores of all entries."""
-    library, best = made._library, {}
+    index, best = made._index, {}
     for query in queries:
-        reading = shortlist.Variant(query.fingerprint, toy_codebook(), made._worth())
-        top = library.columns.scores(reading.counts, reading.seen)
+        reading = shortlist.Variant(query.fingerprint, toy_codebook(), made._word_statistics())
+        top = index.columns.scores(reading.counts, reading.seen)
         for row, score in zip(top.rows.tolist(), top.scores.tolist(), strict=True):
-            track = int(library.entries.placed(np.array([row])).tracks[0])
+            track = int(index.entries.bounds(np.array([row])).tracks[0])
             if track >= 0:
-                name = library.entries.names[int(library.entries.dances_of(np.array([track]))[0])]
+                name = index.entries.names[int(index.entries.dances_of(np.array([track]))[0])]
                 best[name] = max(best.get(name, -1.0), score)
     return sorted(best, key=lambda name: -best[name])
 
@@ -135,7 +135,7 @@ def test_filtered_searches_are_those_of_a_smaller_catalogue_in_which_words_are_a
 
     assert 100 == len(odd)
     assert {match.dance_id for match in few} <= {match.dance_id for match in odd}
-    assert 5 <= len(few) <= 5 + 2 * shortlist.VOTED
+    assert 5 <= len(few) <= 5 + 2 * shortlist.PROPOSED_TRACKS
 
 
 def test_threads_search_while_another_adds_and_removes():
@@ -193,7 +193,7 @@ def test_only_the_same_state_model_and_background_are_opened(kept, tmp_path):
     assert opened(tmp_path / "nowhere") is None
     assert opened(folder, background=CROWD[1:]) is None
     assert Engine.load(folder, "7", toy_codebook(("arms", "feet")), background=CROWD) is None
-    assert ("7", None) == (stamp_of(folder), stamp_of(tmp_path / "nowhere"))
+    assert ("7", None) == (read_stamp(folder), read_stamp(tmp_path / "nowhere"))
 
 
 def test_an_engine_without_dances_can_be_kept(tmp_path):
@@ -270,7 +270,7 @@ def test_a_damaged_header_counts_as_no_cache(kept, place):
     assert opened(kept[1]) is not None
 
 
-@pytest.mark.parametrize("change", [{"format": 99}, {"tracks": 7}, {"runs": [[1, 2, 3]]}, {"strangers": "x"}])
+@pytest.mark.parametrize("change", [{"format": 9}, {"tracks": 7}, {"runs": [[1, 2, 3]]}, {"background": "x"}])
 def test_a_document_that_says_otherwise_counts_as_no_cache(kept, change):
     path = kept[1] / "engine.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -324,7 +324,7 @@ def test_a_process_killed_while_saving_leaves_a_whole_cache_or_none(kept):
             assert b"now\\n" == saver.stdout.readline().replace(b"\n", b"\\n")
             time.sleep(delay)
             saver.kill()
-        stamp = stamp_of(folder)
+        stamp = read_stamp(folder)
         if stamp is None:  # killed between the two renames: nothing is there, and it is made again
             later.save(folder, "8")
             stamp = "8"

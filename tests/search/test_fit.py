@@ -14,11 +14,11 @@ from dancematch.errors import InputError
 from dancematch.formats import npz
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.fitting import learn_weights
-from dancematch.search.metrics.weight_fitting import Question, fit_weights
+from dancematch.search.metrics.weight_fitting import RankingQuestion, fit_weights
 from dancematch.search.metrics.weights import checked_weights, read_weights
 
 
-def questions(count: int, seed: int, *, candidates: int = 30) -> list[Question]:
+def questions(count: int, seed: int, *, candidates: int = 30) -> list[RankingQuestion]:
     """Questions that the metric "order" answers, about which "late" knows nothing."""
     rng = np.random.default_rng(seed)
     made = []
@@ -27,7 +27,7 @@ def questions(count: int, seed: int, *, candidates: int = 30) -> list[Question]:
         order = np.where(right, 0.5, 0.3) + 0.05 * rng.standard_normal(candidates)
         late = 0.5 + 0.2 * rng.standard_normal(candidates)
         parts = {"order": order.astype(np.float32), "late": late.astype(np.float32)}
-        made.append(Question(f"dance{number % 6}", parts, right))
+        made.append(RankingQuestion(f"dance{number % 6}", parts, right))
     return made
 
 
@@ -53,8 +53,11 @@ def test_knowing_nothing_is_judged_as_chance():
     """Groups are judged by weights learnt from others: noise does not look like knowledge."""
     rng = np.random.default_rng(3)
     noise = [
-        Question(f"dance{n % 8}", {"order": rng.random(20, np.float32), "late": rng.random(20, np.float32)},
-                 np.arange(20) < 1)
+        RankingQuestion(
+            f"dance{n % 8}",
+            {"order": rng.random(20, np.float32), "late": rng.random(20, np.float32)},
+            np.arange(20) < 1,
+        )
         for n in range(160)
     ]  # fmt: skip
 
@@ -63,8 +66,8 @@ def test_knowing_nothing_is_judged_as_chance():
 
 def test_one_dance_is_not_enough():
     """One label cannot be judged by another; a question without a right answer asks nothing."""
-    alone = [Question("only", one.parts, one.right) for one in questions(4, 0)]
-    empty = [Question("other", one.parts, one.right & False) for one in questions(4, 0)]
+    alone = [RankingQuestion("only", one.parts, one.right) for one in questions(4, 0)]
+    empty = [RankingQuestion("other", one.parts, one.right & False) for one in questions(4, 0)]
 
     with pytest.raises(InputError, match="two labels or more"):
         fit_weights([*alone, *empty], ["order", "late"])

@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as arrays
 from dance_samples import random_words, words
 from dancematch.errors import InputError
 from dancematch.search.stage1.histogram import (
-    RARITY_STEPS,
+    IDF_STEPS,
     Histograms,
     channels_seen,
     combine_channels,
@@ -30,14 +30,14 @@ def slow_cosines(known: np.ndarray, query: np.ndarray, weighting: str) -> np.nda
     entries, channels, vocabulary = known.shape
     result = np.zeros((channels, entries))
     for channel in range(channels):
-        rarity = np.ones(vocabulary)
+        idf = np.ones(vocabulary)
         if weighting == "sqrt-idf":
             having = np.array([(known[:, channel, word] > 0).sum() for word in range(vocabulary)])
-            rarity = np.round((0.1 + np.log((1 + entries) / (1 + having))) * RARITY_STEPS) / RARITY_STEPS
+            idf = np.round((0.1 + np.log((1 + entries) / (1 + having))) * IDF_STEPS) / IDF_STEPS
 
-        def weigh(counts, rarity=rarity):
+        def weigh(counts, idf=idf):
             quarters = np.minimum(np.round(4 * np.sqrt(counts.astype(float))), 15)
-            return rarity * (quarters / 4 if weighting == "sqrt-idf" else counts.astype(float))
+            return idf * (quarters / 4 if weighting == "sqrt-idf" else counts.astype(float))
 
         for entry in range(entries):
             one, other = weigh(known[entry, channel]), weigh(query[channel])
@@ -103,7 +103,7 @@ def test_one_entry_more_changes_the_worth_of_hardly_any_word():
         inverse_document_frequency(having, entries, "sqrt-idf") for entries in (100_000, 100_001)
     )
 
-    assert np.abs(before - (0.1 + np.log(100_001 / (1 + having)))).max() <= 0.5 / RARITY_STEPS + 1e-6
+    assert np.abs(before - (0.1 + np.log(100_001 / (1 + having)))).max() <= 0.5 / IDF_STEPS + 1e-6
     assert before.min() > 0
     assert np.mean(before != after) < 0.001
 

@@ -14,10 +14,10 @@ from dancematch.search.metrics.registry import (
     METRICS,
     PAPER,
     PRESETS,
-    Packed,
+    PackedCandidates,
     WordMetric,
     combine,
-    ground_distances,
+    measure_distances,
 )
 from dancematch.search.metrics.weights import WEIGHTS_PAPER, checked_weights, read_weights, write_weights
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
@@ -63,14 +63,14 @@ def test_the_papers_erp_depends_on_the_numbering():
 
 @pytest.mark.parametrize("name", ["erp", "dtw", "late"])
 def test_a_nearby_word_counts_for_more_than_a_distant_one(name):
-    nearest, furthest = np.argsort(ground_distances(ONE_PART).distances[0, 0])[[1, -1]]
+    nearest, furthest = np.argsort(measure_distances(ONE_PART).distances[0, 0])[[1, -1]]
     beside, away = ([0, int(word), 0] for word in (nearest, furthest))
 
     assert likeness(METRICS[name], [0, 0, 0], beside) > likeness(METRICS[name], [0, 0, 0], away)
 
 
 def test_codebook_distances_have_the_median_1():
-    ground = ground_distances(BOOK)
+    ground = measure_distances(BOOK)
     mean = BOOK.vectors[1].mean(axis=0)
     scale = np.median(
         np.linalg.norm(BOOK.vectors[1][:, None] - BOOK.vectors[1], axis=2)[np.triu_indices(8, 1)]
@@ -81,13 +81,13 @@ def test_codebook_distances_have_the_median_1():
     np.testing.assert_allclose(
         np.linalg.norm(BOOK.vectors[1] - mean, axis=1) / scale, ground.gaps[1], rtol=1e-5
     )
-    assert ground is ground_distances(BOOK)
+    assert ground is measure_distances(BOOK)
 
 
 def test_a_codebook_of_one_place_has_no_distances():
     alike = Codebook(MODEL, ("all",), np.ones((1, 4, 2)), np.ones((1, 4, 4)))
 
-    assert not ground_distances(alike).distances.any()
+    assert not measure_distances(alike).distances.any()
 
 
 # Words that were not seen.
@@ -132,17 +132,17 @@ def test_packing_changes_nothing(metric):
     query, known = random_words(15, 0), [random_words(length, length) for length in (3, 40, 8, 21)]
     alone = np.hstack([metric.similarities(query, [one], BOOK) for one in known])
 
-    np.testing.assert_allclose(alone, metric.similarities(query, Packed.of(known), BOOK), rtol=1e-6)
+    np.testing.assert_allclose(alone, metric.similarities(query, PackedCandidates.of(known), BOOK), rtol=1e-6)
     np.testing.assert_allclose(alone, metric.similarities(query, known, BOOK), rtol=1e-6)
 
 
 def test_packed_candidates_are_still_the_fingerprints():
     known = [random_words(4, seed) for seed in range(3)]
-    held = Packed.of(known)
+    held = PackedCandidates.of(known)
 
     assert known == list(held)
     assert (3, known[2], (known[0], known[1])) == (len(held), held[2], held[:2])
-    assert held is Packed.of(held)
+    assert held is PackedCandidates.of(held)
     np.testing.assert_array_equal(known[1].words[:, 1], held.channels[1].flat[4:8])
 
 
@@ -158,7 +158,7 @@ def test_another_models_words_are_refused():
         with pytest.raises(ModelMismatchError, match="fingerprint the dance again"):
             METRICS["lcss"].similarities(mine, [stranger], BOOK)
         with pytest.raises(ModelMismatchError, match="of one model"):
-            Packed.of([mine, stranger])
+            PackedCandidates.of([mine, stranger])
 
 
 # The registry, and scores of several metrics.
@@ -201,7 +201,7 @@ def test_a_score_is_the_weighted_mean_of_what_has_a_value():
 
 
 def test_scores_keep_their_channels():
-    query, known = random_words(15, 0), Packed.of([random_words(15, seed) for seed in range(4)])
+    query, known = random_words(15, 0), PackedCandidates.of([random_words(15, seed) for seed in range(4)])
     parts = {name: PAPER[name].similarities(query, known, BOOK) for name in WEIGHTS_PAPER}
     found = combine(parts, WEIGHTS_PAPER)
 

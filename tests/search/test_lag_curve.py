@@ -5,7 +5,7 @@ import pytest
 
 from dance_samples import LEGS, dance, shipped, without
 from dancematch.motion import excerpt
-from dancematch.search.stage2.synchrony import Pointing, lag_curve
+from dancematch.search.stage2.synchrony import SynchronyQuery, lag_curve
 from dancematch.search.words.word_store import Bones
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray
 
@@ -66,7 +66,7 @@ def test_the_peak_is_the_one_that_a_search_measures():
     query = shipped().fingerprint(excerpt(dance(3, dancer=4), 2.0, 8.0))
     reference = shipped().fingerprint(dance(3))
     lags, correlation = lag_curve(query.bones, reference.bones, 1.0, reference.seconds_per_word)
-    found = Pointing(query.bones, np.ones(1), query.seconds_per_word).synchrony(
+    found = SynchronyQuery(query.bones, np.ones(1), query.seconds_per_word).compare(
         Bones(reference.bones, np.array([0, len(reference)]))
     )
     at = int(np.abs(lags - found.offsets[0] * query.seconds_per_word).argmin())

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from dance_samples import toy_codebook, words
 from dancematch.search.stage1.histogram import Histograms, word_counts
 from dancematch.search.stage2.variant import Variant, WordStatistics
-from dancematch.search.stage2.word_alignment import usual_similarity
-from dancematch.search.words.word_store import unpack
+from dancematch.search.stage2.word_alignment import expected_similarity
+from dancematch.search.words.word_store import unpack_words
 from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM
 
@@ -33,9 +33,9 @@ def test_cosines_are_those_of_the_plain_way(weighting, seed, channels, vocabular
         for length in (20, *lengths)
     )
     plain = Histograms([word_counts(one) for one in known], weighting)
-    usual = usual_similarity(book, np.ones((channels, vocabulary), int))
-    found = Variant(query, book, WordStatistics(weighting, plain.rarity, usual)).cosines(
-        unpack(pack_words(known))
+    usual = expected_similarity(book, np.ones((channels, vocabulary), int))
+    found = Variant(query, book, WordStatistics(weighting, plain.idf, usual)).cosines(
+        unpack_words(pack_words(known))
     )
     shown = np.stack([(one.visibility >= SEEN_FROM).any(axis=0) for one in known], axis=1)
 
@@ -49,9 +49,9 @@ def test_a_word_that_comes_more_often_than_can_be_counted_is_as_the_plain_way_ha
         words(np.array([[0], [1]]), vocabulary=4),
         words(np.array([[0]] * 400 + [[1]]), vocabulary=4),
     )
-    rarity = WordStatistics(
-        "cosine", np.ones((1, 4), np.float32), usual_similarity(book, np.ones((1, 4), int))
+    idf = WordStatistics(
+        "cosine", np.ones((1, 4), np.float32), expected_similarity(book, np.ones((1, 4), int))
     )
-    found = Variant(query, book, rarity).cosines(unpack(pack_words([known])))
+    found = Variant(query, book, idf).cosines(unpack_words(pack_words([known])))
 
     assert pytest.approx(256 / np.sqrt(2 * (255**2 + 1)), abs=1e-5) == found[0, 0]

@@ -9,12 +9,12 @@ from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import (
     LEAST_SHARED,
     TEMPI,
+    expected_similarity,
     full_evidence,
     place,
-    usual_similarity,
     word_evidence,
 )
-from dancematch.search.words.word_store import unpack
+from dancematch.search.words.word_store import unpack_words
 from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
@@ -35,7 +35,7 @@ class Model:
         alike = np.where(book.similarity > 0, 1, (alike + alike.transpose(0, 2, 1)) / 2)
         self.book = Codebook(book.model_id, book.channels, book.vectors, alike)
         counts = self._rng.integers(50, size=(channels, VOCABULARY))
-        self.usual = usual_similarity(self.book, counts)
+        self.usual = expected_similarity(self.book, counts)
 
     def clip(self, length: int) -> Fingerprint:
         """Words at random, a quarter of them unseen."""
@@ -45,7 +45,7 @@ class Model:
         rows = self._rng.integers(VOCABULARY, size=shape)
         return words(rows, vocabulary=VOCABULARY, visibility=seen)
 
-    def reading(self, query: Fingerprint) -> Variant:
+    def variant(self, query: Fingerprint) -> Variant:
         """The clip, ready to be compared."""
         worth = np.ones((len(self.book.channels), VOCABULARY), np.float32)
         return Variant(query, self.book, WordStatistics("sqrt-idf", worth, self.usual))
@@ -61,8 +61,8 @@ class Model:
 
 
 def check(model: Model, query: Fingerprint, references: list[Fingerprint]) -> None:
-    reading = model.reading(query)
-    found = reading.lines(unpack(pack_words(references)))
+    variant = model.variant(query)
+    found = variant.best_lines(unpack_words(pack_words(references)))
     for number, reference in enumerate(references):
         plain = place(query, reference, model.book, model.usual)
         tempo, offset = int(found.tempi[number]), int(found.offsets[number])
@@ -70,7 +70,7 @@ def check(model: Model, query: Fingerprint, references: list[Fingerprint]) -> No
         assert pytest.approx(plain.agreement, abs=1e-5) == found.agreements[number]
         own = model.along(query, reference, offset, TEMPI[tempo])
         assert pytest.approx(own, abs=1e-5) == found.agreements[number]
-        spans = reading.spans(reference, offset, tempo)
+        spans = variant.line_spans(reference, offset, tempo)
         if plain.tempo == TEMPI[tempo] and plain.query.start == spans[0].start:
             assert (plain.query, plain.reference) == spans
 
@@ -102,9 +102,11 @@ def test_a_passage_is_found_wherever_others_stand_beside_it():
     whole = model.clip(90)
     query = words(whole.words[30:60], vocabulary=VOCABULARY, visibility=whole.visibility[30:60])
     others = [model.clip(length) for length in range(20, 130, 5)]
-    alone = model.reading(query).lines(unpack(pack_words([whole])))
+    alone = model.variant(query).best_lines(unpack_words(pack_words([whole])))
     for number in range(len(others) + 1):
-        found = model.reading(query).lines(unpack(pack_words([*others[:number], whole, *others[number:]])))
+        found = model.variant(query).best_lines(
+            unpack_words(pack_words([*others[:number], whole, *others[number:]]))
+        )
 
         assert [column[0] for column in alone] == [column[number] for column in found]
         assert (30, 1.0) == (found.offsets[number], TEMPI[found.tempi[number]])
@@ -113,10 +115,10 @@ def test_a_passage_is_found_wherever_others_stand_beside_it():
 def test_no_stretches_have_no_lines():
     """Nothing to compare with is no mistake."""
     model = Model(0, 2)
-    nothing = unpack(pack_words([model.clip(5)]))
+    nothing = unpack_words(pack_words([model.clip(5)]))
     nothing = type(nothing)(nothing.words[:0], nothing.seen[:0], nothing.offsets[:1])
 
-    assert [0, 0, 0] == [len(column) for column in model.reading(model.clip(9)).lines(nothing)]
+    assert [0, 0, 0] == [len(column) for column in model.variant(model.clip(9)).best_lines(nothing)]
 
 
 @pytest.mark.parametrize("query_words", [1, 2, 3, 4, 5, 8, 13, 31, 66, 130])
@@ -145,7 +147,7 @@ def test_unseen_words_say_nothing():
         vocabulary=VOCABULARY,
         visibility=np.stack([reference.visibility[:, 0], np.full(40, SEEN_FROM / 2)], axis=1),
     )
-    found = model.reading(reference).lines(unpack(pack_words([hidden])))
+    found = model.variant(reference).best_lines(unpack_words(pack_words([hidden])))
 
     assert 0 == found.agreements[0]
     check(model, half, [reference])

@@ -12,15 +12,15 @@ from dancematch.search.stage2.local_alignment import (
     AlignedSegment,
     Profile,
     Rules,
-    align,
-    repeats,
+    align_segments,
+    group_repeats,
 )
-from dancematch.search.stage2.word_alignment import usual_similarity, word_evidence
+from dancematch.search.stage2.word_alignment import expected_similarity, word_evidence
 from dancematch.synthetic.dance.choreography import compose_dance, perform
 from dancematch.types import SEEN_FROM
 
 BOOK = toy_codebook(vocabulary=64)
-USUAL = usual_similarity(BOOK, np.ones((2, 64), int))
+USUAL = expected_similarity(BOOK, np.ones((2, 64), int))
 # Everything counts: to compare with definitions that know no limits.
 LAX = Rules(expected=0, deepest_drop=np.inf, least_score=0, least_length=1, slowest=0, fastest=np.inf)
 
@@ -79,7 +79,7 @@ def test_the_best_score_is_the_textbooks(shape, gap_open, gap_extend):
     """Gotoh's three tables, where gaps may be as long as the clips."""
     rules = replace(LAX, gap_open=gap_open, gap_extend=gap_extend, longest_gap=14)
     gain = noise(*shape)
-    found = align(gain, rules, limit=1)
+    found = align_segments(gain, rules, limit=1)
 
     assert pytest.approx(gotoh(gain, gap_open, gap_extend), abs=1e-4) == sum(one.score for one in found)
 
@@ -88,7 +88,7 @@ def test_the_best_score_is_the_textbooks(shape, gap_open, gap_extend):
 @given(shapes)
 def test_segments_are_monotone_apart_and_worth_their_score(shape):
     gain = noise(*shape, mean=-0.1)
-    found = align(gain, LAX)
+    found = align_segments(gain, LAX)
     taken = np.zeros(gain.shape, dtype=bool)
 
     for one in found:
@@ -107,7 +107,7 @@ def test_segments_are_monotone_apart_and_worth_their_score(shape):
 @given(shapes)
 def test_swapping_the_clips_swaps_the_segments(shape):
     gain = noise(*shape, mean=-0.1)
-    there, back = align(gain, LAX), align(gain.T, LAX)
+    there, back = align_segments(gain, LAX), align_segments(gain.T, LAX)
 
     assert [one.path[:, ::-1].tolist() for one in there] == [one.path.tolist() for one in back]
     assert pytest.approx([1 / one.tempo for one in there]) == [one.tempo for one in back]
@@ -118,11 +118,11 @@ def test_swapping_the_clips_swaps_the_segments(shape):
 def test_each_segment_is_the_best_of_what_is_left(shape):
     """Refilling only what a barred segment can have changed gives what starting anew would."""
     gain = noise(*shape, mean=0.1)
-    found = align(gain, LAX)
+    found = align_segments(gain, LAX)
     rest = gain.copy()
 
     for one in found:
-        (best,) = align(rest, LAX, limit=1)
+        (best,) = align_segments(rest, LAX, limit=1)
         assert best.path.tolist() == one.path.tolist()
         rest[one.query[0] : one.query[1] + 1, one.reference[0] : one.reference[1] + 1] = -1e9
 
@@ -132,7 +132,7 @@ def test_each_segment_is_the_best_of_what_is_left(shape):
 def test_an_identical_stretch_is_found_exactly(seed, length, first):
     whole = random_words(60, seed, vocabulary=64)
     passage = whole.segment(first, first + length - 1)
-    best = align(evidence_matrix(passage, whole, BOOK, USUAL))[0]
+    best = align_segments(evidence_matrix(passage, whole, BOOK, USUAL))[0]
 
     assert ((0, length - 1), (first, first + length - 1)) == (best.query, best.reference)
     assert 1.0 == best.tempo
@@ -143,25 +143,28 @@ def test_unrelated_clips_have_no_segment_to_speak_of():
     """Not a fifth of what a copy scores."""
     asked = [random_words(40, seed, vocabulary=64) for seed in range(20)]
     others = [random_words(300, 500 + seed, vocabulary=64) for seed in range(20)]
-    copies = [align(evidence_matrix(query, query, BOOK, USUAL), limit=1) for query in asked]
-    found = [align(evidence_matrix(*pair, BOOK, USUAL), limit=1) for pair in zip(asked, others, strict=True)]
+    copies = [align_segments(evidence_matrix(query, query, BOOK, USUAL), limit=1) for query in asked]
+    found = [
+        align_segments(evidence_matrix(*pair, BOOK, USUAL), limit=1)
+        for pair in zip(asked, others, strict=True)
+    ]
 
     assert max(one.score for every in found for one in every) < 0.2 * min(one.score for (one,) in copies)
 
 
 def test_two_shared_passages_are_two_segments():
-    found = align(with_run(with_run(blank(40, 200), 2, 150, 12), 20, 30, 18))
+    found = align_segments(with_run(with_run(blank(40, 200), 2, 150, 12), 20, 30, 18))
 
     assert [((20, 37), (30, 47)), ((2, 13), (150, 161))] == [(one.query, one.reference) for one in found]
-    assert 2 == len(repeats(found))
+    assert 2 == len(group_repeats(found))
 
 
 def test_a_repeated_eight_count_is_one_passage_in_several_places():
     """Ten rounds of one eight-count: ten segments, one group; no echoes beside them."""
     eight = random_words(30, 3, vocabulary=64).words
     reference = words(np.tile(eight, (10, 1)), vocabulary=64)
-    found = align(evidence_matrix(words(eight, vocabulary=64), reference, BOOK, USUAL), limit=20)
-    (group,) = repeats(found)
+    found = align_segments(evidence_matrix(words(eight, vocabulary=64), reference, BOOK, USUAL), limit=20)
+    (group,) = group_repeats(found)
 
     assert [(30 * i, 30 * i + 29) for i in range(10)] == sorted(one.reference for one in group)
 
@@ -175,10 +178,10 @@ def test_a_loop_asked_for_in_two_rounds_is_told_by_its_places():
         BOOK,
         USUAL,
     )
-    long = [one for one in align(evidence, limit=20) if one.query == (0, 39)]
+    long = [one for one in align_segments(evidence, limit=20) if one.query == (0, 39)]
 
-    assert 3 <= len(align(evidence, limit=20))
-    assert 1 <= len(long) == len(repeats(long)[0])
+    assert 3 <= len(align_segments(evidence, limit=20))
+    assert 1 <= len(long) == len(group_repeats(long)[0])
 
 
 @pytest.mark.parametrize("tempo", [0.65, 0.8, 1.0, 1.25, 1.6])
@@ -186,7 +189,9 @@ def test_tempo_is_measured(tempo):
     """The reference goes `tempo` words a word of the query."""
     whole = random_words(120, 2, vocabulary=64)
     steps = np.round(np.arange(40) * tempo).astype(int)
-    best = align(evidence_matrix(words(whole.words[10 + steps], vocabulary=64), whole, BOOK, USUAL))[0]
+    best = align_segments(evidence_matrix(words(whole.words[10 + steps], vocabulary=64), whole, BOOK, USUAL))[
+        0
+    ]
 
     assert pytest.approx(tempo, rel=0.06) == best.tempo
     assert 10 == best.reference[0]
@@ -199,13 +204,13 @@ def test_a_tempo_nobody_dances_is_no_match(slope):
     for step in range(40):
         evidence[(step, 3 * step) if slope > 1 else (3 * step, step)] = 0.8
 
-    assert [] == align(evidence)
-    assert pytest.approx(slope) == align(evidence, Rules(slowest=0.1, fastest=10))[0].tempo
+    assert [] == align_segments(evidence)
+    assert pytest.approx(slope) == align_segments(evidence, Rules(slowest=0.1, fastest=10))[0].tempo
 
 
 def test_a_path_cannot_leap_from_one_chorus_to_the_next():
     """The query's first half here and its second half there are two segments, not one with a long gap."""
-    found = align(with_run(with_run(blank(40, 200), 0, 20, 20), 20, 60, 20))
+    found = align_segments(with_run(with_run(blank(40, 200), 0, 20, 20), 20, 60, 20))
 
     assert [(0, 19), (20, 39)] == sorted(one.query for one in found)
 
@@ -213,7 +218,7 @@ def test_a_path_cannot_leap_from_one_chorus_to_the_next():
 def test_a_few_words_missed_do_not_break_a_match():
     evidence = with_run(blank(40, 100), 5, 40, 30)
     evidence[15:17, 50:52] = -0.2
-    (best,) = align(evidence)
+    (best,) = align_segments(evidence)
 
     assert ((5, 34), (40, 69)) == (best.query, best.reference)
 
@@ -221,8 +226,8 @@ def test_a_few_words_missed_do_not_break_a_match():
 def test_many_are_aligned_as_each():
     several = [noise(20, 50, seed, mean=0.1) for seed in range(4)]
 
-    assert [align(one, limit=1)[0].path.tolist() for one in several] == [
-        one.path.tolist() for (one,) in (align(each, limit=1) for each in several)
+    assert [align_segments(one, limit=1)[0].path.tolist() for one in several] == [
+        one.path.tolist() for (one,) in (align_segments(each, limit=1) for each in several)
     ]
 
 
@@ -233,8 +238,8 @@ def test_repeats_are_grouped_by_what_they_are_of():
 
     best, again, other = segment((0, 19), 5, 9.0), segment((3, 21), 70, 8.0), segment((25, 39), 120, 8.5)
 
-    assert [[best, again], [other]] == repeats([again, other, best])
-    assert [] == repeats([])
+    assert [[best, again], [other]] == group_repeats([again, other, best])
+    assert [] == group_repeats([])
 
 
 @settings(max_examples=40, deadline=None)
@@ -245,7 +250,7 @@ def test_evidence_is_that_of_the_plain_way(seed, query_words, reference_words, c
     book = toy_codebook([str(i) for i in range(channels)])
     table = rng.uniform(size=book.similarity.shape)
     book = type(book)(book.model_id, book.channels, book.vectors, (table + table.transpose(0, 2, 1)) / 2)
-    usual = usual_similarity(book, rng.integers(50, size=(channels, 8)))
+    usual = expected_similarity(book, rng.integers(50, size=(channels, 8)))
     query, reference = (
         words(
             rng.integers(8, size=(n, channels)), visibility=rng.uniform(0, 2 * SEEN_FROM, size=(n, channels))
@@ -267,9 +272,9 @@ def test_two_seconds_of_a_three_minute_dance_are_found_at_their_place(change, te
     clip = change_tempo(excerpt(whole, at, at + 2), tempo)
     clip = clip if change is None else perturb(clip, change, seed=1)
     book = model.codebook
-    usual = usual_similarity(book, np.ones((len(book.channels), book.vocabulary), int))
+    usual = expected_similarity(book, np.ones((len(book.channels), book.vocabulary), int))
     reference = model.fingerprint(whole)
-    found = align(evidence_matrix(model.fingerprint(clip), reference, book, usual), limit=30)
+    found = align_segments(evidence_matrix(model.fingerprint(clip), reference, book, usual), limit=30)
     starts = [reference.span(*one.reference).start for one in found]
 
     assert whole.seconds > 175
@@ -285,9 +290,9 @@ def test_a_real_passage_has_its_place_and_tempo():
     whole = dance(5, eight_counts=1)
     clip = change_tempo(excerpt(whole, 0.4, 3.8), 1.2)
     book = model.codebook
-    usual = usual_similarity(book, np.ones((len(book.channels), book.vocabulary), int))
+    usual = expected_similarity(book, np.ones((len(book.channels), book.vocabulary), int))
     reference = model.fingerprint(whole)
-    best = align(evidence_matrix(model.fingerprint(clip), reference, book, usual))[0]
+    best = align_segments(evidence_matrix(model.fingerprint(clip), reference, book, usual))[0]
     when = reference.span(*best.reference)
 
     assert pytest.approx((0.4, 3.8), abs=0.4) == (when.start, when.end)
@@ -297,9 +302,9 @@ def test_a_real_passage_has_its_place_and_tempo():
 @pytest.mark.parametrize(
     "order",
     [
-        lambda: align(np.zeros((0, 5), np.float32)),
-        lambda: align(np.zeros(5, np.float32)),
-        lambda: align(blank(3, 3), limit=0),
+        lambda: align_segments(np.zeros((0, 5), np.float32)),
+        lambda: align_segments(np.zeros(5, np.float32)),
+        lambda: align_segments(blank(3, 3), limit=0),
         lambda: Rules(gap_open=-1),
         lambda: Rules(slowest=2, fastest=1),
     ],

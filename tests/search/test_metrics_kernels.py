@@ -14,7 +14,7 @@ from dancematch.search.metrics.bit_parallel import common_subsequence, levenshte
 from dancematch.search.metrics.elastic import dtw, erp, twed
 from dancematch.search.metrics.late_interaction import late_interaction
 from dancematch.search.metrics.ngram import ngram_cosines, short_runs
-from dancematch.search.metrics.registry import METRICS, PAPER, ground_distances
+from dancematch.search.metrics.registry import METRICS, PAPER, measure_distances
 from dancematch.search.stage1.histogram import Histograms, word_counts
 from dancematch.types import Codebook, Fingerprint
 
@@ -33,7 +33,7 @@ def meaning(seed: int = 0, channels: int = 2) -> Codebook:
 
 BOOK = meaning()
 ONE_PART = meaning(channels=1)
-DISTANCES, GAPS = ground_distances(BOOK).distances[0], ground_distances(BOOK).gaps[0].copy()
+DISTANCES, GAPS = measure_distances(BOOK).distances[0], measure_distances(BOOK).gaps[0].copy()
 
 
 def clip(sequence: Sequence[int]) -> Fingerprint:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dance_samples import dance
 from dancematch.directions import bone_directions, mirror_bones
 from dancematch.motion import change_tempo, excerpt
-from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, Pointing
+from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, SynchronyQuery
 from dancematch.search.words.word_store import Bones
 from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN
 
@@ -53,7 +53,7 @@ def test_lines_are_the_correlation_at_every_lag(seed, query_steps, steps):
     """The kernel's peak is the best of all lags by definition."""
     rng = np.random.default_rng(seed)
     query, candidate = noise(rng, query_steps), noise(rng, steps)
-    found = Pointing(query, PLAIN, STEP).synchrony(packed(candidate))
+    found = SynchronyQuery(query, PLAIN, STEP).compare(packed(candidate))
     heights = reference_heights(query, candidate)
     lag, (height, overlap) = max(heights.items(), key=lambda one: one[1][0] * np.sqrt(one[1][1]))
 
@@ -70,7 +70,7 @@ def test_the_same_dance_by_another_body_peaks_where_it_lies(number):
     another = dance(number, dancer=2, eight_counts=4)
     part = excerpt(another, 4.0, 10.0)
     others = [bones_of(dance(other, eight_counts=4)) for other in range(5, 9)]
-    found = Pointing(bones_of(part), PLAIN, STEP).synchrony(packed(bones_of(whole), *others))
+    found = SynchronyQuery(bones_of(part), PLAIN, STEP).compare(packed(bones_of(whole), *others))
 
     assert 0 == found.strengths.argmax()
     same_moment = 4.0 * whole.seconds / another.seconds  # each has a tempo of their own
@@ -82,8 +82,8 @@ def test_another_tempo_is_found_among_those_tried():
     """A fifth faster: at one tempo nothing fits, at the right one it does."""
     whole, fast = dance(2, eight_counts=4), change_tempo(dance(2, dancer=1, eight_counts=4), 1.2)
     tempi = np.array([0.8, 1.0, 1.2])
-    found = Pointing(bones_of(fast), tempi, STEP).synchrony(packed(bones_of(whole)))
-    plain = Pointing(bones_of(fast), PLAIN, STEP).synchrony(packed(bones_of(whole)))
+    found = SynchronyQuery(bones_of(fast), tempi, STEP).compare(packed(bones_of(whole)))
+    plain = SynchronyQuery(bones_of(fast), PLAIN, STEP).compare(packed(bones_of(whole)))
 
     assert 2 == found.tempi[0]
     assert found.strengths[0] > 2 * plain.strengths[0]
@@ -95,7 +95,7 @@ def test_what_is_not_seen_in_both_is_no_evidence():
     unseen = np.full_like(seen, BONES_UNSEEN)
     arm = unseen.copy()
     arm[:, 4:6] = seen[:, 4:6]
-    found = Pointing(seen, PLAIN, STEP).synchrony(packed(unseen, arm, seen))
+    found = SynchronyQuery(seen, PLAIN, STEP).compare(packed(unseen, arm, seen))
 
     assert [0, 0] == found.heights[:2].tolist() == found.overlaps[:2].tolist()
     assert found.heights[2] > 0.95  # of a copy: the noise that is allowed for takes a little
@@ -106,7 +106,7 @@ def test_a_bone_that_one_side_never_shows_does_not_count_for_the_other():
     whole = bones_of(dance(3))
     upper = whole.copy()
     upper[:, [2 * bone + axis for bone in (4, 5, 8, 9) for axis in (0, 1)]] = BONES_UNSEEN
-    found = Pointing(upper, PLAIN, STEP).synchrony(packed(whole, upper))
+    found = SynchronyQuery(upper, PLAIN, STEP).compare(packed(whole, upper))
 
     assert found.heights[1] == pytest.approx(found.heights[0], abs=1e-3)
     assert found.overlaps[0] == pytest.approx(0.6 * STEP * len(whole), rel=0.01)
@@ -115,8 +115,8 @@ def test_a_bone_that_one_side_never_shows_does_not_count_for_the_other():
 def test_the_order_of_candidates_does_not_matter():
     """Each candidate's numbers are its own, wherever it stands and however many there are."""
     tracks = [bones_of(dance(number)) for number in range(6)]
-    query = Pointing(mirror_bones(tracks[2]), np.array([0.9, 1.0, 1.1]), STEP)
-    together, backwards = query.synchrony(packed(*tracks)), query.synchrony(packed(*tracks[::-1]))
+    query = SynchronyQuery(mirror_bones(tracks[2]), np.array([0.9, 1.0, 1.1]), STEP)
+    together, backwards = query.compare(packed(*tracks)), query.compare(packed(*tracks[::-1]))
 
     for one, other in zip(together, backwards, strict=True):
         assert np.allclose(one, other[::-1], atol=1e-5)

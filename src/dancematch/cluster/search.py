@@ -97,7 +97,7 @@ class ClusterSearch:
     @property
     def tracks(self) -> int:
         """How many dancers all parts hold together."""
-        return self._tried(lambda view: view.census.tracks)
+        return self._tried(lambda view: view.index_size.tracks)
 
     def engine_for(self, dance_id: str) -> Engine:
         """An engine of one dance in which words are worth what they are in all parts: to explain a match."""

@@ -24,7 +24,7 @@ from dancematch.search.stage1.shortlist import IndexSize, LocalCandidates, Propo
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.words.entries import BACKGROUND_TRACK
 from dancematch.search.words.word_store import SegmentBounds
-from dancematch.search.words.word_usage import Usage
+from dancematch.search.words.word_usage import WordUsage
 from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint
 
@@ -46,8 +46,8 @@ class Report(NamedTuple):
     """What a part holds."""
 
     state: State
-    usage: Usage
-    census: IndexSize
+    usage: WordUsage
+    index_size: IndexSize
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Asked:
     """A search as all parts are asked about it, at one state of the catalogue."""
 
     state: State
-    readings: Sequence[Fingerprint]
+    variants: Sequence[Fingerprint]
     only: DanceFilter
 
 
@@ -79,7 +79,7 @@ class Fetched(NamedTuple):
     volume: PackedWords
     names: list[str]  # of each track's dance
     facts: NDArray[Any]  # of each track: `entries.FACTS`
-    placed: SegmentBounds  # tracks by their place in the volume
+    bounds: SegmentBounds  # tracks by their place in the volume
 
 
 class Shard:
@@ -116,12 +116,12 @@ class Shard:
 
     def report(self) -> Report:
         """What is here."""
-        engine, entries = self._engine, self._engine.library.entries
-        census = IndexSize(
-            len(engine.library.columns), len(entries.strangers), entries.dances, entries.dances,
+        engine, entries = self._engine, self._engine.index.entries
+        index_size = IndexSize(
+            len(engine.index.columns), len(entries.background), entries.dances, entries.dances,
             entries.tracks_count,
         )  # fmt: skip
-        return Report(self._opened().state, engine.usage(), census)
+        return Report(self._opened().state, engine.usage(), index_size)
 
     def follow(self, changes: Changes) -> Report:
         """Go with the catalogue; what is known already may be told again."""
@@ -129,13 +129,13 @@ class Shard:
         self._opened().follow(changes)
         return self.report()
 
-    def prepare(self, state: State, usage: Usage) -> None:
+    def prepare(self, state: State, usage: WordUsage) -> None:
         """Get ready for searches at a state, words weighed by what all parts use."""
         if self._opened().state != state:
             raise StaleError
-        engine, entries = self._engine, self._engine.library.entries
+        engine, entries = self._engine, self._engine.index.entries
         engine.weigh_among(usage)
-        engine.insight()  # norms are made now, and not by the first search
+        engine.search_state()  # norms are made now, and not by the first search
         tracks = entries.tracks
         keys = entries.keys_of(tracks)
         self._dances = np.full(len(entries.names), np.iinfo(np.int64).max)
@@ -149,26 +149,26 @@ class Shard:
     def counted(self, asked: Asked) -> Counted:
         """How many dances a search with a filter is about."""
         self._require(asked.state)
-        entries = self._engine.library.entries
+        entries = self._engine.index.entries
         allowed = entries.dances_among(entries.allowed(asked.only), asked.only)
         return Counted(allowed, entries.dances_searched(asked.only))
 
     def nearest(self, asked: Asked, size: int | None) -> Nearby:
         """The entries here that are most like the clip."""
         self._require(asked.state)
-        ranked = [self._known_to_all(one) for one in self._field(asked).nearest(size)]
-        postings = self._engine.library.postings
-        return Nearby(ranked, [postings.tally(words) for words in asked.readings])
+        ranked = [self._known_to_all(one) for one in self._field(asked).nearest_entries(size)]
+        postings = self._engine.index.postings
+        return Nearby(ranked, [postings.tally(words) for words in asked.variants])
 
     def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[ProposedSegments]:
         """What three words in a row speak for, their rarity given."""
         self._require(asked.state)
-        return self._votes_known_to_all(self._field(asked).voted(tallies))
+        return self._votes_known_to_all(self._field(asked).segments_by_trigrams(tallies))
 
     def synchronous(self, asked: Asked) -> list[ProposedSegments]:
         """What synchrony speaks for."""
         self._require(asked.state)
-        return self._votes_known_to_all(self._field(asked).synchronous())
+        return self._votes_known_to_all(self._field(asked).segments_by_synchrony())
 
     def _votes_known_to_all(self, votes: Sequence[ProposedSegments]) -> list[ProposedSegments]:
         """The same by the numbers that hold in all parts."""
@@ -178,35 +178,35 @@ class Shard:
         ]
 
     def _field(self, asked: Asked) -> LocalCandidates:
-        library, rarity, codebook = self._engine.insight()
-        readings = [Variant(words, codebook, rarity) for words in asked.readings]
-        return LocalCandidates(library, readings, asked.only)
+        state = self._engine.search_state()
+        variants = [Variant(words, state.codebook, state.statistics) for words in asked.variants]
+        return LocalCandidates(state.index, variants, asked.only)
 
     def _known_to_all(self, ranked: RankedEntries) -> RankedEntries:
         """The same by the numbers that hold in all parts."""
-        entries = self._engine.library.entries
-        tracks, ours = entries.placed(ranked.entries).tracks, ranked.dances != BACKGROUND_TRACK
+        entries = self._engine.index.entries
+        tracks, ours = entries.bounds(ranked.entries).tracks, ranked.dances != BACKGROUND_TRACK
         keys, dances = np.full(len(tracks), STRANGER, np.int64), ranked.dances.copy()
         keys[ours], dances[ours] = entries.keys_of(tracks[ours]), self._dances[dances[ours]]
         places = entries.places_of(ranked.entries)
         return RankedEntries(numbered(keys, places, self._part.number), dances, ranked.scores)
 
     def _track_numbers(self, tracks: IntArray) -> IntArray:
-        keys = self._engine.library.entries.keys_of(tracks)
+        keys = self._engine.index.entries.keys_of(tracks)
         return numbered(keys, np.zeros_like(keys), self._part.number)
 
     def fetch(self, state: State, numbers: IntArray) -> Fetched:
         """The stretches that entries stand for, and the tracks that they are of."""
         self._require(state)
-        entries = self._engine.library.entries
+        entries = self._engine.index.entries
         keys, places = keys_and_places(numbers)
         tracks = entries.tracks_with(keys)
         wanted, inside = np.unique(tracks, return_inverse=True)
         own, begins = entries.of_tracks(tracks)
-        stretches = entries.placed(own[begins] + places)
-        return self._fetched(wanted, stretches._replace(tracks=inside.astype(np.int64)))
+        segments = entries.bounds(own[begins] + places)
+        return self._fetched(wanted, segments._replace(tracks=inside.astype(np.int64)))
 
-    def _fetched(self, tracks: IntArray, placed: SegmentBounds) -> Fetched:
-        library = self._engine.library
-        names = [library.entries.names[dance] for dance in library.entries.dances_of(tracks).tolist()]
-        return Fetched(library.shelf.volume_of(tracks), names, library.entries.facts[tracks], placed)
+    def _fetched(self, tracks: IntArray, bounds: SegmentBounds) -> Fetched:
+        index = self._engine.index
+        names = [index.entries.names[dance] for dance in index.entries.dances_of(tracks).tolist()]
+        return Fetched(index.word_store.copy_tracks(tracks), names, index.entries.facts[tracks], bounds)

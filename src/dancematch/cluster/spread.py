@@ -16,22 +16,21 @@ from dancematch.catalogue.sql.database import State
 from dancematch.cluster.numbers import parts_of
 from dancematch.cluster.shard import Asked, Fetched, Report
 from dancematch.search.confidence.cohort import Cohort
-from dancematch.search.settings import ALL_DANCES, DanceFilter, Settings
+from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, DanceFilter, Settings
 from dancematch.search.stage1.histogram import inverse_document_frequency
-from dancematch.search.stage1.postings import Tally, tally_of_all
+from dancematch.search.stage1.postings import Tally, add_tallies
 from dancematch.search.stage1.shortlist import (
-    VOTED,
     IndexSize,
     Proposal,
     ProposedSegments,
     RankedEntries,
-    choose,
+    shortlist_dances,
 )
-from dancematch.search.stage2.ranking import Query, Shortlisted, rank
+from dancematch.search.stage2.ranking import Query, Shortlist, rank
 from dancematch.search.stage2.variant import Variant, WordStatistics
-from dancematch.search.stage2.word_alignment import usual_similarity
+from dancematch.search.stage2.word_alignment import expected_similarity
 from dancematch.search.words.word_store import SegmentBounds, WordStore
-from dancematch.search.words.word_usage import Usage, usage_of_all
+from dancematch.search.words.word_usage import WordUsage, add_usages
 from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint, Match
 
@@ -58,9 +57,9 @@ class View:
     """All parts at one state of the catalogue."""
 
     state: State
-    census: IndexSize
-    usage: Usage
-    rarity: WordStatistics
+    index_size: IndexSize
+    usage: WordUsage
+    statistics: WordStatistics
     codebook: Codebook
     cohort: Cohort
 
@@ -73,26 +72,28 @@ def prepared(
     settings: Settings,
 ) -> View:
     """Get all parts, which are at one state, ready for searches."""
-    state, usage = reports[0].state, usage_of_all([report.usage for report in reports])
-    census = IndexSize(*(sum(column) for column in zip(*(report.census for report in reports), strict=True)))
+    state, usage = reports[0].state, add_usages([report.usage for report in reports])
+    index_size = IndexSize(
+        *(sum(column) for column in zip(*(report.index_size for report in reports), strict=True))
+    )
     ask_all(parts, "prepare", state, usage)
     shape = codebook.similarity.shape[:2]
     words = inverse_document_frequency(usage.documents, usage.entries, settings.weighting).reshape(shape)
-    rarity = WordStatistics(
-        settings.weighting, words, usual_similarity(codebook, usage.totals.reshape(shape))
+    statistics = WordStatistics(
+        settings.weighting, words, expected_similarity(codebook, usage.totals.reshape(shape))
     )
-    return View(state, census, usage, rarity, codebook, Cohort(background))
+    return View(state, index_size, usage, statistics, codebook, Cohort(background))
 
 
-def _shelf(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[WordStore, dict[int, int]]:
+def _word_store(fetched: Mapping[int, Fetched], codebook: Codebook) -> tuple[WordStore, dict[int, int]]:
     """All tracks that were fetched on one shelf, and the number of each part's first."""
     volumes = {
         part: PackedWords(**vars(volume))  # frozen again after the way
         for part, (volume, *_) in fetched.items()
     }
     starts = np.cumsum([0, *(len(volume) for volume in volumes.values())]).tolist()
-    shelf = WordStore(codebook.vocabulary, codebook.model_id, list(volumes.values()))
-    return shelf, dict(zip(volumes, starts, strict=False))
+    word_store = WordStore(codebook.vocabulary, codebook.model_id, list(volumes.values()))
+    return word_store, dict(zip(volumes, starts, strict=False))
 
 
 class ShardedCandidates:
@@ -101,29 +102,29 @@ class ShardedCandidates:
     def __init__(self, parts: Parts, view: View, asked: Asked) -> None:
         self._parts, self._view, self._asked = parts, view, asked
         self._tallies: list[Tally] = []
-        self.searched = view.census.dances  # as far as filters go
+        self.searched = view.index_size.dances  # as far as filters go
 
-    def census(self) -> IndexSize:
+    def index_size(self) -> IndexSize:
         """How many there are."""
         if self._asked.only == ALL_DANCES:
-            return self._view.census
+            return self._view.index_size
         counted = ask_all(self._parts, "counted", self._asked)
         self.searched = sum(one.searched for one in counted)
-        return self._view.census._replace(allowed=sum(one.allowed for one in counted))
+        return self._view.index_size._replace(allowed=sum(one.allowed for one in counted))
 
-    def nearest(self, size: int | None) -> list[RankedEntries]:
+    def nearest_entries(self, size: int | None) -> list[RankedEntries]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
         found = ask_all(self._parts, "nearest", self._asked, size)
-        self._tallies = [tally_of_all(of_one) for of_one in zip(*(one.tallies for one in found), strict=True)]
+        self._tallies = [add_tallies(of_one) for of_one in zip(*(one.tallies for one in found), strict=True)]
         return [_best_of(of_one, size) for of_one in zip(*(one.ranked for one in found), strict=True)]
 
-    def voted(self) -> list[ProposedSegments]:
-        """What three words in a row speak for, at most `VOTED`; after `nearest`, which counts them."""
+    def segments_by_trigrams(self) -> list[ProposedSegments]:
+        """What three words in a row speak for, at most `PROPOSED_TRACKS`; after `nearest_entries`."""
         found = ask_all(self._parts, "voted", self._asked, self._tallies)
         return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
 
-    def synchronous(self) -> list[ProposedSegments]:
-        """What synchrony speaks for, at most `VOTED`."""
+    def segments_by_synchrony(self) -> list[ProposedSegments]:
+        """What synchrony speaks for, at most `PROPOSED_TRACKS`."""
         found = ask_all(self._parts, "synchronous", self._asked)
         return [_most_voted(of_one) for of_one in zip(*found, strict=True)]
 
@@ -136,7 +137,7 @@ def _best_of(parts: Sequence[RankedEntries], size: int | None) -> RankedEntries:
 
 def _most_voted(parts: Sequence[ProposedSegments]) -> ProposedSegments:
     every = ProposedSegments(*map(np.concatenate, zip(*parts, strict=True)))
-    return every.at(np.lexsort((every.tracks, -every.scores))[:VOTED])
+    return every.at(np.lexsort((every.tracks, -every.scores))[:PROPOSED_TRACKS])
 
 
 def search_shards(
@@ -144,34 +145,34 @@ def search_shards(
 ) -> list[Match]:
     """As `Engine.search`, over all parts."""
     words = [query.fingerprint for query in queries]
-    field = ShardedCandidates(parts, view, Asked(view.state, words, only))
-    chosen = choose(field, len(queries), settings)
-    if not len(chosen.dances):
+    source = ShardedCandidates(parts, view, Asked(view.state, words, only))
+    proposal = shortlist_dances(source, len(queries), settings)
+    if not len(proposal.dances):
         return []
-    readings = [Variant(one, view.codebook, view.rarity) for one in words]
-    shortlisted = _fetched(parts, view, chosen)
-    return rank(queries, readings, shortlisted, view.cohort, field.searched, settings, limit)
+    variants = [Variant(one, view.codebook, view.statistics) for one in words]
+    shortlisted = _fetched(parts, view, proposal)
+    return rank(queries, variants, shortlisted, view.cohort, source.searched, settings, limit)
 
 
-def _fetched(parts: Parts, view: View, chosen: Proposal) -> Shortlisted:
+def _fetched(parts: Parts, view: View, proposal: Proposal) -> Shortlist:
     """The words of the chosen dances."""
-    voted = chosen.voted.tracks if chosen.voted is not None else np.zeros(0, np.int64)
-    numbers = np.unique(np.concatenate([*chosen.entries, voted]))
+    voted = proposal.further.tracks if proposal.further is not None else np.zeros(0, np.int64)
+    numbers = np.unique(np.concatenate([*proposal.entries, voted]))
     holders = parts_of(numbers)
     questions = {int(part): (view.state, numbers[holders == part]) for part in np.unique(holders)}
     fetched: dict[int, Fetched] = parts.ask("fetch", questions)
-    shelf, firsts = _shelf(fetched, view.codebook)
+    word_store, firsts = _word_store(fetched, view.codebook)
     names: list[str] = [name for one in fetched.values() for name in one.names]
     columns = np.zeros((3, len(numbers)), np.int64)
     for part, one in fetched.items():
-        columns[:, holders == part] = one.placed
+        columns[:, holders == part] = one.bounds
         columns[0, holders == part] += firsts[part]
-    where = [np.searchsorted(numbers, entries) for entries in chosen.entries]
-    stretches = [SegmentBounds(*columns[:, at]) for at in where]
-    if chosen.voted is not None:
+    where = [np.searchsorted(numbers, entries) for entries in proposal.entries]
+    segments = [SegmentBounds(*columns[:, at]) for at in where]
+    if proposal.further is not None:
         more = SegmentBounds(
-            columns[0, np.searchsorted(numbers, voted)], chosen.voted.firsts, chosen.voted.lasts
+            columns[0, np.searchsorted(numbers, voted)], proposal.further.firsts, proposal.further.lasts
         )
-        stretches = [SegmentBounds(*map(np.concatenate, zip(one, more, strict=True))) for one in stretches]
+        segments = [one.append(more) for one in segments]
     facts = np.concatenate([one.facts for one in fetched.values()])
-    return Shortlisted([names[track] for track in stretches[0].tracks.tolist()], stretches, shelf, facts)
+    return Shortlist([names[track] for track in segments[0].tracks.tolist()], segments, word_store, facts)

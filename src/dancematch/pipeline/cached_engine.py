@@ -147,9 +147,9 @@ class CachedEngine:
 
     def _open_from(self, folder: Path) -> "Engine | None":
         from dancematch.search.engine import Engine
-        from dancematch.search.words.index_cache import stamp_of
+        from dancematch.search.words.index_cache import read_stamp
 
-        stamp = stamp_of(folder)
+        stamp = read_stamp(folder)
         try:
             cached = json.loads(stamp or "{}")
             since = State(int(cached["generation"]), str(cached["token"]))

@@ -10,7 +10,12 @@ from dancematch.errors import InputError
 from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.metrics.registry import METRICS
-from dancematch.search.metrics.weight_fitting import Fitted, Question, first_is_right, fit_weights
+from dancematch.search.metrics.weight_fitting import (
+    FittedWeights,
+    RankingQuestion,
+    first_is_right,
+    fit_weights,
+)
 from dancematch.search.metrics.weights import ENGINES_OWN, WEIGHTS_DEFAULT
 from dancematch.search.settings import DEFAULT_SETTINGS
 
@@ -18,7 +23,7 @@ LEARNABLE = tuple(dict.fromkeys((*ENGINES_OWN, *METRICS)))
 
 
 @dataclass(frozen=True)
-class Learnt(Fitted):
+class Learnt(FittedWeights):
     """Weights, and what the default ones reach on the same questions."""
 
     default_rank1: float
@@ -67,7 +72,7 @@ def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str
 
 def _questions(
     catalogue: Catalogue, metrics: Sequence[str], on_progress: Progress | None
-) -> Iterator[Question]:
+) -> Iterator[RankingQuestion]:
     from dancematch.search.engine import Query
 
     settings = replace(DEFAULT_SETTINGS, weights={name: 1 / len(metrics) for name in metrics})
@@ -78,10 +83,10 @@ def _questions(
     asking = [(name, words) for name, words in catalogue.fingerprints() if labels[name] in shared]
     engine = catalogue.engine()
     for number, (name, words) in enumerate(asking, start=1):
-        names, judged = engine.judged(Query(words), settings=settings)
+        names, judged = engine.score_shortlist(Query(words), settings=settings)
         others = np.array([other != name for other in names])
         right = np.array([labels[other] == labels[name] for other in names])
         parts = {metric: judged.parts[metric][others] for metric in metrics}
-        yield Question(str(labels[name]), parts, right[others])
+        yield RankingQuestion(str(labels[name]), parts, right[others])
         if on_progress is not None:
             on_progress(number / len(asking))

@@ -244,18 +244,18 @@ def _expect_times(evidence: EvidenceMatrix, times: Seconds, segments: Sequence[A
     offset, tempo = evidence.line
     query, reference = evidence.query, evidence.reference
 
-    def on_the_line(moments: NDArray[np.floating]) -> Seconds:
+    def on_line(moments: NDArray[np.floating]) -> Seconds:
         words = (moments - reference.start) / reference.seconds_per_word - 0.5
         return np.asarray(query.start + ((words - offset) / tempo + 0.5) * query.seconds_per_word)
 
-    parts = [segment.path for segment in segments] or [evidence.straight]
+    parts = [segment.path for segment in segments] or [evidence.line_pairs]
     pairs = np.concatenate(parts)
     own = query.start + (pairs[:, 0] + 0.5) * query.seconds_per_word
     theirs = reference.start + (pairs[:, 1] + 0.5) * reference.seconds_per_word
-    beside = own - on_the_line(theirs)
+    beside = own - on_line(theirs)
     half = _STEADY_SECONDS / 2
     steady = [np.median(beside[np.abs(theirs - moment) <= half]) for moment in theirs]
-    return np.asarray(on_the_line(times) + np.interp(times, theirs, steady))
+    return np.asarray(on_line(times) + np.interp(times, theirs, steady))
 
 
 def _matched_share(evidence: EvidenceMatrix, query: Seconds, segments: Sequence[AlignedSegment]) -> float:

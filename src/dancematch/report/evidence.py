@@ -190,7 +190,7 @@ def gather_evidence(
     own, variant = query.dancer(match.dancer), query.variant(match)
     why, alignment = catalogue.explain(query, match)
     pair = _pair_dancers(catalogue, own, match, alignment)
-    name, dances = Path(catalogue.where).name, engine.insight().library.entries.dances
+    name, dances = Path(catalogue.where).name, engine.search_state().index.entries.dances
     return Evidence(
         clip=replace(clip, seconds=max(p.motion.span.end for p in query.dancers), dancers=len(query.dancers)),
         reference=catalogue.dance(match.dance_id),
@@ -267,7 +267,7 @@ def _pair_dancers(
     motion = catalogue.dancers(match.dance_id).get(match.reference_dancer)
     reference = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
     clip = mirror(own.motion) if match.mirrored else own.motion
-    segments = order_segments(alignment.on_the_line)
+    segments = order_segments(alignment.on_line)
     comparison = align_dancers(match, alignment, canonicalise(clip), canonicalise(reference), segments)
     passages = tuple(make_passage(alignment, one) for one in segments)
     spans = passages or [Passage(match.query, match.reference, match.tempo or 1.0)]
@@ -294,7 +294,7 @@ def _frames_within(
 
 
 def _list_also_alike(alignment: EvidenceMatrix) -> tuple[Passage, ...]:
-    best = [make_passage(alignment, one) for one in alignment.elsewhere[:ALSO_ALIKE]]
+    best = [make_passage(alignment, one) for one in alignment.off_line[:ALSO_ALIKE]]
     return tuple(sorted(best, key=lambda one: (one.query.start, one.reference.start)))
 
 
@@ -305,7 +305,7 @@ def overlap(one: Span, other: Span) -> float:
 
 def _measure_limbs(pair: _DancerPair, alignment: EvidenceMatrix) -> tuple[Limb, ...]:
     """Each part that a layman knows or, of a model that has none of them, each of its channels."""
-    steps = np.concatenate(pair.paths) if pair.paths else alignment.straight
+    steps = np.concatenate(pair.paths) if pair.paths else alignment.line_pairs
     agreements = dict(zip(alignment.codebook.channels, alignment.by_channel(steps), strict=True))
     apart, unrelated = pair.comparison.degrees[pair.frames], _unrelated_degrees(pair.comparison)
     numbers = {bone: number for number, bone in enumerate(BONES)}

@@ -9,7 +9,7 @@ from dancematch.search.confidence.cohort import FEWEST
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query
 from dancematch.search.explain import EvidenceMatrix
-from dancematch.search.stage2.passage_rarity import holders
+from dancematch.search.stage2.passage_holders import holders
 from dancematch.types import Match, Span, Verdict
 
 
@@ -55,7 +55,7 @@ def measure_likelihood(
     engine: Engine, variant: Query, match: Match, others: Sequence[Match], dances: int, max_evalue: float
 ) -> Likelihood:
     """The likelihood ratio of a match with its cohort; `variant` is that of the query that was matched."""
-    scored = engine.scored(variant, match.dance_id)
+    scored = engine.score_dance(variant, match.dance_id)
     if not match.parts.get("synchrony_seconds"):
         scored = replace(scored, basis="words")  # as in the search
     null = scored.null_log_ratios.tolist() if len(scored.null) else []

@@ -16,7 +16,7 @@ from dancematch.report.compare import BONES, Comparison
 from dancematch.report.compare_page import summarise
 from dancematch.report.svg import STRONG, word_colours
 from dancematch.search.explain import EvidenceMatrix
-from dancematch.search.stage2.local_alignment import repeats
+from dancematch.search.stage2.local_alignment import group_repeats
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match
 
@@ -111,7 +111,7 @@ def _draw_matrix(axes: "Axes", evidence: EvidenceMatrix, figure: "Figure") -> No
         extent=(left, right, bottom, top), interpolation="nearest",
     )  # fmt: skip
     figure.colorbar(image, ax=axes, label="evidence of a pair of words", pad=0.01, fraction=0.03)
-    groups = repeats(evidence.segments)
+    groups = group_repeats(evidence.segments)
     for number, group in enumerate(groups):
         colour = _PASSAGES[number % len(_PASSAGES)]
         for place, segment in enumerate(group):
@@ -122,7 +122,7 @@ def _draw_matrix(axes: "Axes", evidence: EvidenceMatrix, figure: "Figure") -> No
                 color=colour, linewidth=2.5 if place == 0 else 1.5,
                 linestyle="-" if place == 0 else (0, (2, 1)), label=name if place == 0 else None,
             )  # fmt: skip
-    line = evidence.straight
+    line = evidence.line_pairs
     axes.plot(
         _middles(evidence.query, line[:, 0]), _middles(evidence.reference, line[:, 1]),
         color="#2b6cd9", linewidth=1, linestyle=":", label="the place, at an even tempo",
@@ -174,7 +174,7 @@ def _list_seen_channels(evidence: EvidenceMatrix) -> list[int]:
 def _draw_agreement(axes: "Axes", evidence: EvidenceMatrix, shown: list[int], figure: "Figure") -> None:
     """How far each body part agrees at each moment of the clip, along the path of the match."""
     picture = np.full((len(shown), len(evidence.query)), np.nan, dtype=np.float32)
-    for pairs in (evidence.straight, evidence.path):
+    for pairs in (evidence.line_pairs, evidence.path):
         picture[:, pairs[:, 0]] = evidence.agreement(pairs).T[shown]
     start, end = _edges(evidence.query)
     image = axes.imshow(

@@ -128,9 +128,9 @@ def alignment(evidence: EvidenceMatrix, moments: Sequence[tuple[float, float]]) 
         "matrix": _data_address("png", grey_png(np.ascontiguousarray(shades[::-1]).astype(np.uint8))),
         # Passages along the line last, so that they lie on top.
         "lines": [
-            ("straight", line(evidence.straight[[0, -1]])),
-            *(("again", line(segment.path)) for segment in evidence.elsewhere),
-            *(("passage", line(segment.path)) for segment in evidence.on_the_line),
+            ("straight", line(evidence.line_pairs[[0, -1]])),
+            *(("again", line(segment.path)) for segment in evidence.off_line),
+            *(("passage", line(segment.path)) for segment in evidence.on_line),
         ],
         "moments": [(x(own), y(theirs)) for own, theirs in moments],
         "query_ticks": [(x(second), f"{second:g}") for second in _ticks(query.start, query.end)],

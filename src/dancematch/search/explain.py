@@ -15,7 +15,7 @@ from dancematch.errors import UnknownDanceError
 from dancematch.search.engine import PASSAGES, Engine, Query
 from dancematch.search.metrics.registry import PRESETS
 from dancematch.search.settings import DEFAULT_SETTINGS, Settings
-from dancematch.search.stage2.local_alignment import AlignedSegment, align, repeats
+from dancematch.search.stage2.local_alignment import AlignedSegment, align_segments, group_repeats
 from dancematch.search.stage2.periodicity import Period, period_of
 from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import SynchronyPeak, synchrony_peak
@@ -25,7 +25,7 @@ from dancematch.search.words.entries import Entries
 from dancematch.search.words.word_store import SegmentBounds
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
-SAID = 12  # words that an explanation names
+SHARED_WORDS = 12  # words that an explanation names
 BESIDE_SECONDS = 1.0  # by which a pair of words may lie beside the line of the match and still be of it
 
 IntArray = NDArray[np.int64]
@@ -87,24 +87,24 @@ class EvidenceMatrix:
     @cached_property
     def segments(self) -> list[AlignedSegment]:
         """The stretches that match, best first."""
-        return align(self.matrix, limit=PASSAGES)
+        return align_segments(self.matrix, limit=PASSAGES)
 
     @cached_property
-    def on_the_line(self) -> list[AlignedSegment]:
+    def on_line(self) -> list[AlignedSegment]:
         """The stretches that match along the line, as far as they lie on it, best first.
 
         The match is claimed for its line alone: a stretch may match elsewhere as well, above all where the
         dance repeats itself.
         """
-        return [replace(one, path=one.path[near]) for one, near in self._near_the_line if near.mean() >= 0.5]
+        return [replace(one, path=one.path[near]) for one, near in self._near_line if near.mean() >= 0.5]
 
     @cached_property
-    def elsewhere(self) -> list[AlignedSegment]:
+    def off_line(self) -> list[AlignedSegment]:
         """The stretches that match at another place than the line, best first."""
-        return [one for one, near in self._near_the_line if near.mean() < 0.5]
+        return [one for one, near in self._near_line if near.mean() < 0.5]
 
     @cached_property
-    def _near_the_line(self) -> list[tuple[AlignedSegment, NDArray[np.bool_]]]:
+    def _near_line(self) -> list[tuple[AlignedSegment, NDArray[np.bool_]]]:
         (offset, tempo), step = self.line, self.reference.seconds_per_word
         beside = [step * np.abs(one.path[:, 1] - offset - tempo * one.path[:, 0]) for one in self.segments]
         return [(one, apart <= BESIDE_SECONDS) for one, apart in zip(self.segments, beside, strict=True)]
@@ -115,7 +115,7 @@ class EvidenceMatrix:
         return np.asarray(self.reference.start + step * offset + tempo * (seconds - self.query.start))
 
     @property
-    def straight(self) -> IntArray:
+    def line_pairs(self) -> IntArray:
         """The pairs of words on the line at an even tempo: [k, 2]."""
         offset, tempo = self.line
         own = np.arange(len(self.query))
@@ -126,7 +126,7 @@ class EvidenceMatrix:
     @property
     def path(self) -> IntArray:
         """The pairs of words of the best passage on the line or, without one, of the line itself."""
-        return self.on_the_line[0].path if self.on_the_line else self.straight
+        return self.on_line[0].path if self.on_line else self.line_pairs
 
     def agreement(self, pairs: IntArray) -> FloatArray:
         """How alike the words of pairs are: [pairs, channels], 1 the same, 0 the usual, NaN not shown."""
@@ -151,19 +151,21 @@ class EvidenceMatrix:
         like = self.codebook.similarity[channels, asked, found]
         return np.where(seen, like - usual, np.nan), 1 - usual
 
-    def said(self, limit: int = SAID) -> tuple[SharedWord, ...]:
+    def shared_words(self, limit: int = SHARED_WORDS) -> tuple[SharedWord, ...]:
         """The clip's words that say most for the match along its path, and when they do."""
         pairs = self.path
         beyond = np.nan_to_num(self._beyond(pairs)[0])
         total = max(float(np.maximum(beyond, 0).sum()), 1e-9)
         found = [
-            self._said(pairs[self.query.words[pairs[:, 0], channel] == word], channel, float(value) / total)
+            self._shared_word(
+                pairs[self.query.words[pairs[:, 0], channel] == word], channel, float(value) / total
+            )
             for channel in range(beyond.shape[1])
             for word, value in _sums(self.query.words[pairs[:, 0], channel], beyond[:, channel])
         ]
         return tuple(sorted(found, key=lambda one: (-one.share, one.channel, one.word))[:limit])
 
-    def _said(self, pairs: IntArray, channel: int, share: float) -> SharedWord:
+    def _shared_word(self, pairs: IntArray, channel: int, share: float) -> SharedWord:
         asked = self.query.words[pairs[:, 0], channel]
         same = asked == self.reference.words[pairs[:, 1], channel]
         return SharedWord(
@@ -198,10 +200,11 @@ def explain(
     scores = _score_again(engine, query, match, settings)
     evidence = scores.evidence
     groups = tuple(
-        tuple(make_passage(evidence, segment) for segment in group) for group in repeats(evidence.segments)
+        tuple(make_passage(evidence, segment) for segment in group)
+        for group in group_repeats(evidence.segments)
     )
     explanation = Explanation(
-        dict(_measure(scores, settings)), evidence.said(), groups,
+        dict(_measure(scores, settings)), evidence.shared_words(), groups,
         period_of(evidence.reference, evidence.codebook), period_of(evidence.query, evidence.codebook),
         _synchrony(evidence, match),
     )  # fmt: skip
@@ -222,15 +225,16 @@ class _MatchScores:
 
 def _score_again(engine: Engine, query: Query, match: Match, settings: Settings) -> _MatchScores:
     """Score the track and the segment of the match again."""
-    index, statistics, codebook = engine.insight()
-    words = index.shelf
+    state = engine.search_state()
+    index, statistics, codebook = state.index, state.statistics, state.codebook
+    words = index.word_store
     track = _track_number(index.entries, match)
-    reference = words.fingerprint(track)
+    reference = words.read_track(track)
     first, last = _word_bounds(reference, match.segment) if match.segment else (0, len(reference) - 1)
     bounds = SegmentBounds(*np.array([[track], [first], [last]], dtype=np.int64))
     variant = Variant(query.fingerprint, codebook, statistics)
-    whole = words.stretches(words.wholes(bounds.tracks))
-    scores = score_segments(variant, words.stretches(bounds), whole, settings)
+    whole = words.read_segments(words.whole_tracks(bounds.tracks))
+    scores = score_segments(variant, words.read_segments(bounds), whole, settings)
     line = _line(query.fingerprint, reference, match) or (
         int(scores.lines.offsets[0]),
         TEMPI[scores.lines.tempi[0]],
@@ -269,12 +273,12 @@ def _measure(scores: _MatchScores, settings: Settings) -> Iterator[tuple[str, Me
     evidence, variant = scores.evidence, scores.variant
     shown = (scores.cosines >= 0) & (variant.seen > 0)
     cosines = np.where(shown, scores.cosines, np.nan)
-    in_order = evidence.by_channel(evidence.straight)
+    in_order = evidence.by_channel(evidence.line_pairs)
     known = {"histogram": (scores.histogram, cosines), "order": (scores.order, in_order)}
     for name, metric in PRESETS[settings.metrics].items():
         if name not in known:
             values = metric.similarities(evidence.query, [scores.segment], evidence.codebook)
-            known[name] = float(variant.together(values)[0]), values[:, 0]
+            known[name] = float(variant.average_channels(values)[0]), values[:, 0]
     for name, (overall, values) in known.items():
         by_channel = {
             channel: float(value)

@@ -1,4 +1,4 @@
-"""How a search weighs things: what the paper prints, and what measures best."""
+"""The numbers and rules of a search: as the paper prints them, and what measures best."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,20 +9,22 @@ from dancematch.search.confidence.verdict import Basis
 from dancematch.search.metrics.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
 from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, Weighting
 
-Shortlist = Literal["capped", "paper", "all"]
-CAP = 200  # dances
+ShortlistRule = Literal["capped", "paper", "all"]
+CAP = 200  # dances that the histograms put on the shortlist
+PROPOSED_TRACKS = 20  # that each variant adds to it by three words in a row, and as many by synchrony
+SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony adds any
 DEFAULT_LIMIT = 10  # matches a search returns
 
 
 @dataclass(frozen=True)
 class DanceFilter:
-    """Which dances a search is about; None = any."""
+    """Which dances a search may find; None = any."""
 
     label: str | None = None
     collection: str | None = None
     periodic: bool | None = None  # whether the dance repeats itself
-    but: frozenset[str] = frozenset()  # dances that the search is to be made without, by their names
-    among: frozenset[str] | None = None  # dances by their names; chance is still judged by all
+    but: frozenset[str] = frozenset()  # names of dances that the search leaves out
+    among: frozenset[str] | None = None  # names of dances; the E-value still counts all
 
 
 ALL_DANCES = DanceFilter()
@@ -32,20 +34,24 @@ ALL_DANCES = DanceFilter()
 class Settings:
     """Numbers that change a search, but no fingerprint."""
 
-    weights: Mapping[str, float]  # of the metrics, together 1: what dances are ranked by
+    weights: Mapping[str, float]  # of the metrics, together 1
     weighting: Weighting = DEFAULT_WEIGHTING  # of the words in histograms
-    shortlist: Shortlist = "capped"
+    shortlist: ShortlistRule = "capped"
     metrics: Literal["default", "paper"] = "default"
     ranked_by: Literal["likelihood", "score"] = "likelihood"
     basis: Basis = "both"  # which evidence the likelihood ratio is made of
 
-    def shortlisted(self, dances: int) -> int:
-        """How many of the dances stage two looks at."""
+    def shortlist_size(self, dances: int) -> int:
+        """Return how many dances the histograms put on the shortlist."""
         capped = min(CAP, dances)
         if self.shortlist == "all":
             return dances
         # As printed, which never caps: half of a large catalogue is more than the cap.
         return max(dances // 2, capped) if self.shortlist == "paper" else capped
+
+    def adds_synchrony(self, tracks: int) -> bool:
+        """Return whether synchrony adds to the shortlist of a catalogue of so many tracks."""
+        return self.ranked_by == "likelihood" and tracks <= SYNCHRONY_TRACKS
 
 
 DEFAULT_SETTINGS = Settings(WEIGHTS_DEFAULT)

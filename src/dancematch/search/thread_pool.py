@@ -1,6 +1,6 @@
-"""Several hands: the readings of a clip, and parts of a large catalogue, are looked at side by side.
+"""A parallel map over threads: for the variants of a query and the blocks of a large catalogue.
 
-The kernels let other threads run.
+The kernels release the interpreter's lock.
 """
 
 import os
@@ -12,29 +12,29 @@ from typing import TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 
-MOST = 8  # threads
+MAX_THREADS = 8
 
 
 def thread_count() -> int:
-    """How many hands there are."""
-    return min(MOST, os.cpu_count() or 1)
+    """Return how many threads work at once."""
+    return min(MAX_THREADS, os.cpu_count() or 1)
 
 
 @cache
-def _hands() -> ThreadPoolExecutor:
+def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_count(), thread_name_prefix="dancematch")
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
-    os.register_at_fork(after_in_child=_hands.cache_clear)
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def parallel_map(work: Callable[[A], B], things: Sequence[A]) -> list[B]:
-    """What `work` makes of each thing, in their order.
+def parallel_map(function: Callable[[A], B], items: Sequence[A]) -> list[B]:
+    """Apply `function` to each item on the shared thread pool; results come in the order of the items.
 
-    The work itself must not call this: with all hands waiting nobody would be left to do it.
+    `function` must not call this itself: with every thread waiting, none would be left to work.
     """
-    if len(things) < 2 or thread_count() < 2:
-        return [work(thing) for thing in things]
-    others = [_hands().submit(work, thing) for thing in things[1:]]
-    return [work(things[0]), *(other.result() for other in others)]
+    if len(items) < 2 or thread_count() < 2:
+        return [function(item) for item in items]
+    others = [_pool().submit(function, item) for item in items[1:]]
+    return [function(items[0]), *(other.result() for other in others)]

@@ -27,9 +27,10 @@ from dancematch.search.stage1.histogram import (
 from dancematch.search.stage2.ranking import score_variants
 from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.variant import Variant, WordStatistics
-from dancematch.search.stage2.word_alignment import usual_similarity
+from dancematch.search.stage2.word_alignment import expected_similarity
 from dancematch.search.words.entries import window_bounds
 from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Motion, Span
 
 SOFT_WORDS = 3  # words that a soft patch is counted as
@@ -157,10 +158,10 @@ class WordComparison:
         counts = [word_counts(entry) for entry in flat]
         self._seen = np.stack([channels_seen(entry) for entry in flat], axis=1)
         self._histograms = Histograms(counts, method.weighting)
-        usual = usual_similarity(model.codebook, np.sum(counts, axis=0, dtype=np.int64))
-        self._rarity = WordStatistics(method.weighting, self._histograms.rarity, usual)
-        self._shelf = WordStore(model.vocabulary, model.model_id)
-        self._shelf.add(self._prints)
+        usual = expected_similarity(model.codebook, np.sum(counts, axis=0, dtype=np.int64))
+        self._rarity = WordStatistics(method.weighting, self._histograms.idf, usual)
+        self._word_store = WordStore(model.vocabulary, model.model_id)
+        self._word_store.append(pack_words(self._prints))
         self._remembered = remembered or ComparisonCache()
         self._rows: dict[int, FloatArray] = {}  # a query asks again in every draw and suite
 
@@ -192,7 +193,7 @@ class WordComparison:
         if self._method.settings is None:
             return histogram
         shortlist = np.argsort(-histogram, kind="stable")[
-            : self._method.settings.shortlisted(len(candidates))
+            : self._method.settings.shortlist_size(len(candidates))
         ]
         scores = np.full(len(histogram), -np.inf)  # what stage one does not propose comes last
         scores[shortlist] = self._in_order(query, candidates[shortlist], self._method.settings)
@@ -202,9 +203,11 @@ class WordComparison:
         """Where in a clip the query lies, by the order of words; None if order does not count."""
         if self._method.settings is None:
             return None
-        reading = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
-        lines = reading.lines(self._shelf.stretches(self._shelf.wholes(np.array([clip]))))
-        return reading.spans(self._prints[clip], int(lines.offsets[0]), int(lines.tempi[0]))[1]
+        variant = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        lines = variant.best_lines(
+            self._word_store.read_segments(self._word_store.whole_tracks(np.array([clip])))
+        )
+        return variant.line_spans(self._prints[clip], int(lines.offsets[0]), int(lines.tempi[0]))[1]
 
     def _in_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> Numbers:
         """What stage two says of a few clips, asked now or before."""
@@ -216,16 +219,16 @@ class WordComparison:
         return row[chosen]
 
     def _ask_order(self, query: int, chosen: NDArray[np.intp], settings: Settings) -> Values:
-        reading = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
+        variant = Variant(self._ask(query).fingerprint, self._model.codebook, self._rarity)
         scores, ends = self._of_entries(query), self._firsts[1:]
         best = [self._firsts[clip] + scores[self._firsts[clip] : ends[clip]].argmax() for clip in chosen]
-        placed = SegmentBounds(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
+        bounds = SegmentBounds(*np.array([self._entries[entry] for entry in best], dtype=np.int64).T)
         if settings.ranked_by == "likelihood":
             # As `dancematch search` orders them, except that a suite asks for one variant, as seen.
-            (scored,) = score_variants([reading], self._shelf, [placed], self._cohort, settings)
+            (scored,) = score_variants([variant], self._word_store, [bounds], self._cohort, settings)
             return scored.ranking_keys(settings)
-        wholes = self._shelf.stretches(self._shelf.wholes(chosen))
-        parts = score_segments(reading, self._shelf.stretches(placed), wholes, settings).parts
+        whole_tracks = self._word_store.read_segments(self._word_store.whole_tracks(chosen))
+        parts = score_segments(variant, self._word_store.read_segments(bounds), whole_tracks, settings).parts
         # The query's own way of counting (phases, soft words) is stage one's; order is read from one phase.
         return combine({**parts, "histogram": scores[best]}, settings.weights)
 

@@ -1,7 +1,7 @@
-"""What unrelated dances score against a query: the model's background, taken as a cohort.
+"""The scores of unrelated dances against a query: the model's background, taken as a cohort.
 
-A score says little by itself: somebody who hardly moves is like many, a short clip is like more. Scores are
-therefore taken relative to those of the cohort with the same query, as speaker verification does.
+A score says little by itself: a dancer who hardly moves is similar to many, a short clip to more. Scores are
+therefore taken relative to the cohort's with the same query, as in speaker verification.
 """
 
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ import numpy as np
 
 from dancematch.search.settings import Settings
 from dancematch.search.stage2.scoring import score_segments
-from dancematch.search.stage2.synchrony import Pointing
+from dancematch.search.stage2.synchrony import SynchronyQuery
 from dancematch.search.stage2.variant import Variant
-from dancematch.search.words.word_store import EMPTY, Bones, Segments, unpack
+from dancematch.search.words.word_store import EMPTY, Bones, Segments, unpack_words
 from dancematch.tracks import pack_words
 from dancematch.types import BONE_NUMBERS, Fingerprint, FloatArray
 
-Evidence = dict[str, FloatArray]  # what the likelihood ratio is computed from, by name: [candidates] each
+RelativeScores = dict[str, FloatArray]  # scores beyond the cohort's, by name: [candidates] each
 
-FEWEST = 20  # members; fewer say nothing about a score
+FEWEST = 20  # members that normalising takes
 NEAREST = 20  # members whose words are most like the query's: those of its own style
-LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0, which says nothing
+LEAST_SPREAD = 0.2  # of strengths: with few bones in view all are near 0
 
 
 class CohortPart(NamedTuple):
     """Some members of a cohort, packed."""
 
-    stretches: Segments
+    segments: Segments
     bones: Bones
 
 
 class Cohort:
-    """Dances that are not the one that is searched for; there may be none."""
+    """Unrelated dances; there may be none."""
 
     def __init__(self, members: Sequence[Fingerprint]) -> None:
         self._members = members
@@ -45,9 +45,9 @@ class Cohort:
         return self._parts[1][0]
 
     def parts(self, variants: int) -> tuple[CohortPart, ...]:
-        """Which members each variant of a query is compared with: each meets its share of them.
+        """Return the members that each variant of a query is compared with: an equal share of all.
 
-        A dance that is not the query's is as unlike its mirror image, so that the scores of all parts
+        An unrelated dance is as dissimilar to the query as to its mirror image, so the scores of all parts
         together are those of the whole cohort.
         """
         if variants not in self._parts:
@@ -58,8 +58,8 @@ class Cohort:
 def _packed(members: Sequence[Fingerprint]) -> CohortPart:
     if not members:
         return CohortPart(EMPTY, Bones(np.zeros((0, BONE_NUMBERS), np.int8), np.zeros(1, np.int64)))
-    volume = pack_words(members)
-    return CohortPart(unpack(volume), Bones(volume.bones, volume.offsets))
+    packed = pack_words(members)
+    return CohortPart(unpack_words(packed), Bones(packed.bones, packed.offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +74,15 @@ class NullScores:
         return len(self.histograms)
 
     @classmethod
-    def joined(cls, parts: Sequence["NullScores"]) -> "NullScores":
-        """The scores of all parts of a cohort."""
+    def concatenate(cls, parts: Sequence["NullScores"]) -> "NullScores":
+        """Return the scores of all parts of a cohort."""
         return cls(*(np.concatenate([getattr(one, field.name) for one in parts]) for field in fields(cls)))
 
-    def relative(self, histograms: FloatArray, orders: FloatArray, strengths: FloatArray) -> Evidence:
-        """Scores as what they say beyond the cohort's.
+    def normalise(self, histograms: FloatArray, orders: FloatArray, strengths: FloatArray) -> RelativeScores:
+        """Return scores relative to the cohort's.
 
-        Words: how far above the mean of the nearest members. Synchrony: how many standard deviations above
-        the mean of all, 0 where below.
+        Words: how far above the mean of the nearest members. Synchrony: standard deviations above the mean
+        of all, 0 where below.
         """
         spread = max(float(self.strengths.std()), LEAST_SPREAD)
         beyond = np.maximum((strengths - self.strengths.mean()) / spread, 0)
@@ -95,7 +95,9 @@ def _nearest(scores: FloatArray) -> float:
     return float(np.sort(scores)[-NEAREST:].mean())
 
 
-def null_scores(reading: Variant, pointing: Pointing, cohort: CohortPart, settings: Settings) -> NullScores:
-    """What members of the cohort score against one variant of the query."""
-    parts = score_segments(reading, cohort.stretches, cohort.stretches, settings).parts
-    return NullScores(parts["histogram"], parts["order"], pointing.synchrony(cohort.bones).strengths)
+def null_scores(
+    variant: Variant, synchrony: SynchronyQuery, cohort: CohortPart, settings: Settings
+) -> NullScores:
+    """Return the scores of cohort members against one variant of the query."""
+    parts = score_segments(variant, cohort.segments, cohort.segments, settings).parts
+    return NullScores(parts["histogram"], parts["order"], synchrony.compare(cohort.bones).strengths)

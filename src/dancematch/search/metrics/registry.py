@@ -34,7 +34,7 @@ class Metric(Protocol):
         """[channels, candidates]: 1 the same, 0 nothing in common, NaN where either shows nothing."""
 
 
-class Words(NamedTuple):
+class ChannelWords(NamedTuple):
     """The seen words of one channel of many clips, end to end."""
 
     flat: WordArray
@@ -47,11 +47,11 @@ class Words(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Packed(Sequence[Fingerprint]):
+class PackedCandidates(Sequence[Fingerprint]):
     """Candidates laid out once for all metrics; goes wherever a sequence of fingerprints does."""
 
     fingerprints: tuple[Fingerprint, ...]
-    channels: tuple[Words, ...]
+    channels: tuple[ChannelWords, ...]
 
     @classmethod
     def of(cls, fingerprints: Iterable[Fingerprint]) -> Self:
@@ -80,23 +80,23 @@ def _kind(fingerprint: Fingerprint) -> tuple[str, int, int]:
     return fingerprint.model_id, fingerprint.vocabulary, fingerprint.words.shape[1]
 
 
-def _channels(fingerprints: Sequence[Fingerprint]) -> tuple[Words, ...]:
+def _channels(fingerprints: Sequence[Fingerprint]) -> tuple[ChannelWords, ...]:
     words = np.concatenate([fingerprint.words for fingerprint in fingerprints])  # [all steps, channels]
     seen = np.concatenate([fingerprint.visibility for fingerprint in fingerprints]) >= SEEN_FROM
     ends = np.cumsum([0, *map(len, fingerprints)])
     counted = np.zeros((len(words) + 1, words.shape[1]), dtype=np.int64)
     np.cumsum(seen, axis=0, out=counted[1:])
     return tuple(
-        Words(words[shown, channel], np.ascontiguousarray(counted[ends, channel]))
+        ChannelWords(words[shown, channel], np.ascontiguousarray(counted[ends, channel]))
         for channel, shown in enumerate(np.ascontiguousarray(seen.T))
     )
 
 
-class Channel(NamedTuple):
+class ComparedChannel(NamedTuple):
     """The seen words of one channel: the query's, of which there are some, and the candidates'."""
 
     query: WordArray
-    words: Words
+    words: ChannelWords
     codebook: Codebook
     number: int
 
@@ -119,13 +119,13 @@ class WordMetric:
     """
 
     name: str
-    compare: Callable[[Channel], NDArray[np.floating]]
+    compare: Callable[[ComparedChannel], NDArray[np.floating]]
 
     def similarities(
         self, query: Fingerprint, candidates: Sequence[Fingerprint], codebook: Codebook
     ) -> FloatArray:
         """[channels, candidates]: 1 the same, 0 nothing in common, NaN where either shows nothing."""
-        packed = Packed.of(candidates)
+        packed = PackedCandidates.of(candidates)
         for fingerprint in (query, *packed[:1]):
             _require_model(fingerprint, codebook)
         values = np.full((len(codebook.channels), len(packed)), np.nan, dtype=np.float32)
@@ -133,7 +133,7 @@ class WordMetric:
             asked = query.words[query.visibility[:, number] >= SEEN_FROM, number]
             if len(asked):
                 shown = words.lengths > 0
-                compared = self.compare(Channel(asked, words, codebook, number))
+                compared = self.compare(ComparedChannel(asked, words, codebook, number))
                 values[number, shown] = np.clip(compared[shown], 0, 1)
         return values
 
@@ -147,7 +147,7 @@ def _require_model(fingerprint: Fingerprint, codebook: Codebook) -> None:
         )
 
 
-class Ground(NamedTuple):
+class WordDistances(NamedTuple):
     """How far apart the words of a codebook are: Euclidean, 1 = the median over its pairs of words."""
 
     distances: FloatArray  # [channels, words, words]
@@ -155,16 +155,16 @@ class Ground(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def ground_distances(codebook: Codebook) -> Ground:
+def measure_distances(codebook: Codebook) -> WordDistances:
     """The distances between a codebook's words, measured once for as long as it is in use."""
-    pairs, gaps = zip(*map(_measured, codebook.vectors), strict=True)
-    ground = Ground(np.stack(pairs), np.stack(gaps))
-    for array in ground:
+    pairs, gaps = zip(*map(_distances_of_channel, codebook.vectors), strict=True)
+    known = WordDistances(np.stack(pairs), np.stack(gaps))
+    for array in known:
         array.flags.writeable = False
-    return ground
+    return known
 
 
-def _measured(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _distances_of_channel(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
     places = vectors.astype(np.float64)
     squares = (places**2).sum(axis=1)
     distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * places @ places.T, 0))
@@ -178,74 +178,76 @@ def _measured(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
 # The kernels are imported where they are used: numba takes a second to load, and weights need none of it.
 
 
-def _histogram(channel: Channel) -> NDArray[np.floating]:
+def _histogram(channel: ComparedChannel) -> NDArray[np.floating]:
     from dancematch.search.metrics.ngram import ngram_cosines
 
     return ngram_cosines(*channel.sequences, order=1)
 
 
-def _ngram(channel: Channel) -> NDArray[np.floating]:
+def _ngram(channel: ComparedChannel) -> NDArray[np.floating]:
     from dancematch.search.metrics.ngram import short_runs
 
     return short_runs(*channel.sequences)
 
 
-def _lcss(channel: Channel) -> NDArray[np.floating]:
+def _lcss(channel: ComparedChannel) -> NDArray[np.floating]:
     from dancematch.search.metrics.bit_parallel import common_subsequence
 
     common = common_subsequence(*channel.sequences, channel.codebook.vocabulary)
     return common / channel.mean_lengths
 
 
-def _edr(channel: Channel) -> NDArray[np.floating]:
+def _edr(channel: ComparedChannel) -> NDArray[np.floating]:
     from dancematch.search.metrics.bit_parallel import levenshtein
 
     edits = levenshtein(*channel.sequences, channel.codebook.vocabulary)
     return 1 - edits / np.maximum(len(channel.query), channel.words.lengths)
 
 
-def _twed(channel: Channel, *, original: bool = False) -> NDArray[np.floating]:
+def _twed(channel: ComparedChannel, *, original: bool = False) -> NDArray[np.floating]:
     from dancematch.search.metrics.elastic import twed
 
     distances = twed(*channel.sequences, original=original)
     return np.exp(-distances / (2 * channel.mean_lengths))
 
 
-def _erp(channel: Channel) -> NDArray[np.floating]:
-    ground = ground_distances(channel.codebook)
-    return _erp_similarity(channel, ground.distances[channel.number], ground.gaps[channel.number])
+def _erp(channel: ComparedChannel) -> NDArray[np.floating]:
+    known = measure_distances(channel.codebook)
+    return _erp_similarity(channel, known.distances[channel.number], known.gaps[channel.number])
 
 
-def _erp_as_printed(channel: Channel) -> NDArray[np.floating]:
+def _erp_as_printed(channel: ComparedChannel) -> NDArray[np.floating]:
     """ERP on the words' numbers, with the gap 0: what it says depends on how the words are numbered."""
     numbers = np.arange(channel.codebook.vocabulary, dtype=np.float32)
     return _erp_similarity(channel, _number_distances(len(numbers)), numbers)
 
 
-def _erp_similarity(channel: Channel, distances: FloatArray, gaps: FloatArray) -> NDArray[np.floating]:
+def _erp_similarity(
+    channel: ComparedChannel, distances: FloatArray, gaps: FloatArray
+) -> NDArray[np.floating]:
     from dancematch.search.metrics.elastic import erp
 
     edits = erp(*channel.sequences, distances, np.float32(GAP_STRENGTH) * gaps)
     return np.exp(-edits / channel.mean_lengths)
 
 
-def _dtw(channel: Channel) -> NDArray[np.floating]:
-    return _dtw_similarity(channel, ground_distances(channel.codebook).distances[channel.number])
+def _dtw(channel: ComparedChannel) -> NDArray[np.floating]:
+    return _dtw_similarity(channel, measure_distances(channel.codebook).distances[channel.number])
 
 
-def _dtw_as_printed(channel: Channel) -> NDArray[np.floating]:
+def _dtw_as_printed(channel: ComparedChannel) -> NDArray[np.floating]:
     """DTW where two words either agree or not."""
     return _dtw_similarity(channel, np.minimum(_number_distances(channel.codebook.vocabulary), 1))
 
 
-def _dtw_similarity(channel: Channel, distances: FloatArray) -> NDArray[np.floating]:
+def _dtw_similarity(channel: ComparedChannel, distances: FloatArray) -> NDArray[np.floating]:
     """DTW as a similarity. The paper prints none, because it gives DTW no weight; the form is ERP's."""
     from dancematch.search.metrics.elastic import dtw
 
     return np.exp(-dtw(*channel.sequences, distances) / channel.mean_lengths)
 
 
-def _late(channel: Channel) -> NDArray[np.floating]:
+def _late(channel: ComparedChannel) -> NDArray[np.floating]:
     from dancematch.search.metrics.late_interaction import late_interaction
 
     return late_interaction(*channel.sequences, channel.codebook.similarity[channel.number])

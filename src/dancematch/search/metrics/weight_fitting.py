@@ -24,7 +24,7 @@ LEAST = 0.005  # a smaller weight is 0: it would cost its metric's time for noth
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class RankingQuestion:
     """A clip whose dance is known, and what each metric says of its candidates."""
 
     group: str  # questions of one group are about the same dance
@@ -38,7 +38,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedWeights:
     """Weights, and how often a right candidate came first with weights learnt from other groups."""
 
     weights: dict[str, float]
@@ -46,7 +46,9 @@ class Fitted:
     questions: int
 
 
-def fit_weights(questions: Sequence[Question], metrics: Sequence[str], *, seed: int = 0) -> Fitted:
+def fit_weights(
+    questions: Sequence[RankingQuestion], metrics: Sequence[str], *, seed: int = 0
+) -> FittedWeights:
     """Weights of `metrics` learnt from all questions; judged by leaving groups out in turn."""
     asked = [one for one in questions if one.asks]
     groups = sorted({one.group for one in asked})
@@ -61,16 +63,16 @@ def fit_weights(questions: Sequence[Question], metrics: Sequence[str], *, seed: 
     for fold in range(max(fold_of.values()) + 1):
         learnt = _learn([one for one in asked if fold_of[one.group] != fold], metrics)
         hits += [first_is_right(one, learnt) for one in asked if fold_of[one.group] == fold]
-    return Fitted(_learn(asked, metrics), float(np.mean(hits)), len(asked))
+    return FittedWeights(_learn(asked, metrics), float(np.mean(hits)), len(asked))
 
 
-def first_is_right(question: Question, weights: dict[str, float]) -> bool:
+def first_is_right(question: RankingQuestion, weights: dict[str, float]) -> bool:
     """Whether a right candidate stands first; a tie counts against it."""
     scores = combine(question.parts, weights)
     return bool(scores[question.right].max() > scores[~question.right].max())
 
 
-def _learn(questions: Sequence[Question], metrics: Sequence[str]) -> dict[str, float]:
+def _learn(questions: Sequence[RankingQuestion], metrics: Sequence[str]) -> dict[str, float]:
     longest = max(len(one.right) for one in questions)
     table = np.zeros(
         (len(questions), len(metrics), longest), dtype=np.float32

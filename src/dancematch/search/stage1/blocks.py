@@ -5,7 +5,7 @@ entry is worth, as a whole number (`histogram.codes_of`): a code. The column of 
 the entries that have it, two bytes each, those with the same code together as a group. That of
 a common word is dense: four bits for every entry, whether it has the word or not. Each place of a list costs
 a step of its own, while a processor goes through dense columns many entries at a time; from about one entry
-in eight on, that is faster (`_packed`).
+in eight on, that is faster (`_pack_dense`).
 
 Blocks are made of lists; what walks columns when a question is asked is in `scan.py`.
 Letters: C channels, K words a channel, cells = C * K (channel by channel), N entries.
@@ -48,7 +48,7 @@ Bounds = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class EntryBlock:
     """Some entries' counts, of which a few may be deleted, with their lasting numbers and names."""
 
     occurrences: Occurrences
@@ -76,19 +76,19 @@ class Block:
         """What an entry is called."""
         return self.names[place] if self.names else str(self.ids[place])
 
-    def without(self, places: NDArray[np.intp]) -> "Block":
+    def without(self, places: NDArray[np.intp]) -> "EntryBlock":
         """The same block with these entries deleted: marked only."""
         alive, usage, cells = self.alive.copy(), self.usage.copy(), np.arange(self.usage.shape[1])
         for place in places[alive[places]].tolist():
-            codes = codes_at(self, place, cells.astype(np.uint32)).astype(np.int64)
+            codes = read_codes(self, place, cells.astype(np.uint32)).astype(np.int64)
             usage -= np.stack([codes > 0, codes, codes**2])
             alive[place] = False
-        return replace(self, alive=frozen(alive), usage=frozen(usage))
+        return replace(self, alive=freeze(alive), usage=freeze(usage))
 
 
-def encode(codes: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[str]) -> Block:
+def encode(codes: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[str]) -> EntryBlock:
     """Make a block of codes [N, cells], at most `ROWS` of them."""
-    return _fresh(_encode(codes, int(codes.max(initial=0))), ids, names)
+    return _make_block(_encode(codes, int(codes.max(initial=0))), ids, names)
 
 
 def encode_words(
@@ -97,53 +97,53 @@ def encode_words(
     bounds: Bounds,
     ids: NDArray[np.int64],
     codes: NDArray[np.uint8],
-) -> Block:
-    """The same of stretches of words, whose counts have these codes [256]."""
+) -> EntryBlock:
+    """The same of segments of words, whose counts have these codes [256]."""
     most = min(255, int((bounds[1] - bounds[0] + 1).max(initial=0)))
-    return _fresh(_encode_words(words, seen, *bounds, codes[: most + 1]), ids, ())
+    return _make_block(_encode_words(words, seen, *bounds, codes[: most + 1]), ids, ())
 
 
-def join(first: Block, second: Block) -> Block:
+def join(first: EntryBlock, second: EntryBlock) -> EntryBlock:
     """One block of the living entries of two, which must fit into one; the order stays."""
     parts = (first, second)
-    one, other = (_listed(part.occurrences, len(part)) for part in parts)
-    lists = _join(one, _moved(first, 0), other, _moved(second, first.living))
+    one, other = (_unpack_dense(part.occurrences, len(part)) for part in parts)
+    lists = _join(one, _new_places(first, 0), other, _new_places(second, first.living))
     ids = np.concatenate([part.ids[part.alive] for part in parts])
     names = [
         part.name(place)
         for part in (parts if first.names or second.names else ())
         for place in np.flatnonzero(part.alive).tolist()
     ]
-    return _fresh(lists, ids, names)
+    return _make_block(lists, ids, names)
 
 
-def _fresh(lists: Lists, ids: NDArray[np.int64], names: Sequence[str]) -> Block:
-    usage = frozen(_usage(lists))
-    occurrences: Occurrences = _packed(lists, len(ids))
+def _make_block(lists: Lists, ids: NDArray[np.int64], names: Sequence[str]) -> EntryBlock:
+    usage = freeze(_usage(lists))
+    occurrences: Occurrences = _pack_dense(lists, len(ids))
     for part in occurrences:
         for array in part:
-            frozen(array)
-    return Block(occurrences, frozen(ids), tuple(names), frozen(np.ones(len(ids), np.bool_)), usage)
+            freeze(array)
+    return EntryBlock(occurrences, freeze(ids), tuple(names), freeze(np.ones(len(ids), np.bool_)), usage)
 
 
-def compacted(block: Block) -> Block:
+def compact(block: EntryBlock) -> EntryBlock:
     """The block without the entries that were deleted."""
     return join(block, encode(np.zeros((0, block.usage.shape[1]), np.uint8), block.ids[:0], ()))
 
 
-def codes_at(block: Block, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
+def read_codes(block: EntryBlock, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """The codes that one entry has in the cells."""
-    codes: NDArray[np.uint8] = _codes_at(block.occurrences, place, cells)
+    codes: NDArray[np.uint8] = _read_codes(block.occurrences, place, cells)
     return codes
 
 
-def frozen(array: Array) -> Array:
+def freeze(array: Array) -> Array:
     """The same array, read-only: kernels are compiled for one kind, and nobody changes a block."""
     array.flags.writeable = False
     return array
 
 
-def _moved(block: Block, start: int) -> NDArray[np.int64]:
+def _new_places(block: EntryBlock, start: int) -> NDArray[np.int64]:
     """Where each entry stands once the deleted ones are gone, -1 for those, counted from `start`."""
     return np.where(block.alive, start + np.cumsum(block.alive) - 1, -1)
 
@@ -226,7 +226,7 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
-def _packed(lists, entries):  # type: ignore[no-untyped-def]
+def _pack_dense(lists, entries):  # type: ignore[no-untyped-def]
     """Turn the groups of every common word into a dense column."""
     groups, codes, ends, places = lists
     half = (entries + 1) // 2
@@ -270,14 +270,14 @@ def _write_codes(nibbles, places, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _listed(occurrences, entries):  # type: ignore[no-untyped-def]
-    """Undo `_packed`: all groups as lists."""
+def _unpack_dense(occurrences, entries):  # type: ignore[no-untyped-def]
+    """Undo `_pack_dense`: all groups as lists."""
     (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles) = occurrences
     sizes = np.zeros((len(rows), HIGHEST + 1), np.uint32)
     for cell in range(len(rows)):
         if rows[cell] >= 0:
             for entry in range(entries):
-                sizes[cell, _code_of(nibbles[rows[cell]], entry)] += 1
+                sizes[cell, _read_code(nibbles[rows[cell]], entry)] += 1
     made = len(rare_codes) + np.count_nonzero(sizes[:, 1:])
     size = len(rare_places) + sizes[:, 1:].sum()
     groups, codes = np.zeros(len(rows) + 1, np.uint32), np.zeros(made, np.uint8)
@@ -304,7 +304,7 @@ def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: i
             sizes[code] = ends[group]  # from here on: where the next place goes
             group += 1
     for entry in range(entries):
-        code = _code_of(nibbles, entry)
+        code = _read_code(nibbles, entry)
         if code > 0:
             places[sizes[code]] = entry
             sizes[code] += 1
@@ -312,7 +312,7 @@ def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _code_of(nibbles, place):  # type: ignore[no-untyped-def]
+def _read_code(nibbles, place):  # type: ignore[no-untyped-def]
     half = len(nibbles)
     return np.int64(nibbles[place]) & 15 if place < half else np.int64(nibbles[place - half]) >> 4
 
@@ -369,13 +369,13 @@ def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _codes_at(occurrences, place, cells):  # type: ignore[no-untyped-def]
+def _read_codes(occurrences, place, cells):  # type: ignore[no-untyped-def]
     """Look at the place of each dense column, and halve each list until it is found."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences
     result = np.zeros(len(cells), np.uint8)
     for at in range(len(cells)):
         if rows[cells[at]] >= 0:
-            result[at] = _code_of(nibbles[rows[cells[at]]], place)
+            result[at] = _read_code(nibbles[rows[cells[at]]], place)
         for group in range(groups[cells[at]], groups[cells[at] + 1]):
             low, high = np.int64(ends[group]), np.int64(ends[group + 1])
             stop = high

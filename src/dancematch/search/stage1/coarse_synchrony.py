@@ -22,7 +22,6 @@ from dancematch.search.words.word_store import Bones
 from dancematch.tracks import PackedWords
 from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray
 
-MOST_TRACKS = 10_000  # of a catalogue that is searched so
 STEPS = 4  # that are averaged: about two rows per second
 _ROWS = 8192  # of tracks in one matrix product
 
@@ -42,7 +41,7 @@ class CoarseScores(NamedTuple):
     offsets: NDArray[np.int64]  # steps of the track at which the query begins, may be negative
 
 
-def averaged(bones: Bones) -> CoarseTracks:
+def average_steps(bones: Bones) -> CoarseTracks:
     """Tracks as the coarse pass needs them; fewer steps than a row at the end of a track are left out."""
     lengths = np.diff(bones.offsets) // STEPS
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -52,24 +51,24 @@ def averaged(bones: Bones) -> CoarseTracks:
     return CoarseTracks(values, energies, offsets)
 
 
-_averaged: "WeakKeyDictionary[PackedWords, CoarseTracks]" = WeakKeyDictionary()  # volumes do not change
+_coarse_cache: "WeakKeyDictionary[PackedWords, CoarseTracks]" = WeakKeyDictionary()  # chunks do not change
 
 
-def _averaged_volume(volume: PackedWords) -> CoarseTracks:
-    if volume not in _averaged:
-        _averaged[volume] = averaged(Bones(volume.bones, volume.offsets))
-    return _averaged[volume]
+def _coarse_tracks(packed: PackedWords) -> CoarseTracks:
+    if packed not in _coarse_cache:
+        _coarse_cache[packed] = average_steps(Bones(packed.bones, packed.offsets))
+    return _coarse_cache[packed]
 
 
-def coarse_scores(
-    queries: Sequence[BoneArray], volumes: Sequence[PackedWords], seconds_per_step: float
+def score_coarsely(
+    queries: Sequence[BoneArray], chunks: Sequence[PackedWords], seconds_per_step: float
 ) -> list[CoarseScores]:
-    """Variants of a query against all tracks of the volumes, end to end."""
+    """Variants of a query against all tracks of the chunks, end to end."""
     ends = np.cumsum([0, *map(len, queries)])
-    query = averaged(Bones(np.concatenate(queries), ends))
+    query = average_steps(Bones(np.concatenate(queries), ends))
     least = LEAST_SECONDS / (seconds_per_step * STEPS)
     nothing = np.zeros((len(queries), 0), np.float32), np.zeros((len(queries), 0), np.int64)
-    parts = [nothing, *(_score_tracks(query, _averaged_volume(one), least) for one in volumes)]
+    parts = [nothing, *(_score_tracks(query, _coarse_tracks(one), least) for one in chunks)]
     scores, offsets = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
     return [CoarseScores(*one) for one in zip(scores, STEPS * offsets, strict=True)]
 

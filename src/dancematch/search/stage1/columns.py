@@ -23,33 +23,33 @@ from numpy.typing import ArrayLike, NDArray
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.search import thread_pool
 from dancematch.search.stage1 import blocks as block_parts
-from dancematch.search.stage1.blocks import ROWS, Block, frozen
+from dancematch.search.stage1.blocks import ROWS, EntryBlock, freeze
 from dancematch.search.stage1.columns_cache import Contents, load_folder, save_folder
 from dancematch.search.stage1.histogram import (
     DEFAULT_WEIGHTING,
     Weighting,
-    checked_weighting,
-    codes_of,
+    count_codes,
+    require_weighting,
     word_counts,
 )
 from dancematch.search.stage1.norms import Weights
-from dancematch.search.stage1.scan import PLACES, Asked, score, search
+from dancematch.search.stage1.scan import PLACES, QueryCells, score, search
 from dancematch.search.stage1.snapshot import Snapshot
-from dancematch.search.words.word_usage import Usage
+from dancematch.search.words.word_usage import WordUsage
 from dancematch.types import Fingerprint, FloatArray
 
-BLOCKS_A_HAND = 4  # fewer are not worth another's while
+BLOCKS_PER_THREAD = 4  # fewer are not worth another's while
 DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
 
 
-class Top(NamedTuple):
+class TopEntries(NamedTuple):
     """The best entries for a query, best first; equal ones in the order of their numbers."""
 
     rows: NDArray[np.int64]
     scores: FloatArray
 
 
-class Columns:
+class HistogramColumns:
     """Entries' word counts by column: a few can be added or removed at any time, while others read."""
 
     def __init__(
@@ -63,15 +63,15 @@ class Columns:
         if channels < 1 or vocabulary < 1:
             raise InputError(f"columns need channels and words, got {channels} and {vocabulary}")
         self.channels, self.vocabulary, self.model_id = channels, vocabulary, model_id
-        self.weighting = checked_weighting(weighting)
+        self.weighting = require_weighting(weighting)
         self._writing = threading.Lock()
         self._next_id = 0
         self._snapshot = self._showing(())
 
-    def _showing(self, blocks: tuple[Block, ...], stored: Weights | None = None) -> Snapshot:
+    def _showing(self, blocks: tuple[EntryBlock, ...], stored: Weights | None = None) -> Snapshot:
         return Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
 
-    def _show(self, blocks: Sequence[Block]) -> None:
+    def _show(self, blocks: Sequence[EntryBlock]) -> None:
         """Let readers see these blocks from now on."""
         self._snapshot = replace(self._showing(tuple(blocks)), earlier=self._snapshot.latest)
 
@@ -103,15 +103,15 @@ class Columns:
         usage = snapshot.among or snapshot.usage
         return np.asarray(usage.totals.reshape(self.channels, self.vocabulary))
 
-    def rarity(self) -> FloatArray:
+    def idf(self) -> FloatArray:
         """What each word is worth among the entries: [channels, words]."""
-        return np.asarray(self._snapshot.weights.rarity.reshape(self.channels, self.vocabulary))
+        return np.asarray(self._snapshot.weights.idf.reshape(self.channels, self.vocabulary))
 
-    def usage(self) -> Usage:
+    def usage(self) -> WordUsage:
         """How the entries that are here use words."""
         return self._snapshot.usage
 
-    def weigh_among(self, usage: Usage) -> None:
+    def weigh_among(self, usage: WordUsage) -> None:
         """Weigh words as they are rare among all entries, of which these are some; until the next change."""
         with self._writing:
             snapshot = self._snapshot
@@ -130,7 +130,7 @@ class Columns:
             )
         if names is not None and len(names) != len(counts):
             raise InputError(f"{len(counts)} entries need a name each, got {len(names)}")
-        flat = codes_of(self.weighting)[counts].reshape(len(counts), self.channels * self.vocabulary)
+        flat = count_codes(self.weighting)[counts].reshape(len(counts), self.channels * self.vocabulary)
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(counts))
             called = () if names is None else names
@@ -149,10 +149,10 @@ class Columns:
         firsts: NDArray[np.int64],
         lasts: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Add stretches of words [steps, channels], seen by a bit a channel, from first to last step each."""
+        """Add segments of words [steps, channels], seen by a bit a channel, from first to last step each."""
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(firsts))
-            blocks, codes = list(self._snapshot.blocks), codes_of(self.weighting)
+            blocks, codes = list(self._snapshot.blocks), count_codes(self.weighting)
             for first in range(0, len(firsts), ROWS):
                 part = slice(first, first + ROWS)
                 bounds = (firsts[part], lasts[part], self.vocabulary)
@@ -183,12 +183,12 @@ class Columns:
             for row in set(rows):
                 number, place = snapshot.find(row)
                 doomed.setdefault(number, []).append(place)
-            blocks: list[Block] = []
+            blocks: list[EntryBlock] = []
             for number, block in enumerate(snapshot.blocks):
-                _push(blocks, _thinned(block, doomed[number]) if number in doomed else block)
+                _push(blocks, _thin(block, doomed[number]) if number in doomed else block)
             self._show(blocks)
 
-    def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> Top:
+    def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> TopEntries:
         """The entries nearest to a query's counts [channels, words]: exactly, over all of them.
 
         `seen` says how much the query shows of each channel (`channels_seen`); the score is
@@ -202,7 +202,7 @@ class Columns:
         seen: Sequence[ArrayLike],
         size: int,
         among: NDArray[np.bool_] | None = None,
-    ) -> list[Top]:
+    ) -> list[TopEntries]:
         """`top` for several queries at once, all of the same entries.
 
         `among` says of each number whether its entry may be found; one that it does not reach may not.
@@ -210,46 +210,52 @@ class Columns:
         if size < 1:
             raise InputError(f"at least one entry must be asked for, got {size}")
         snapshot = self._snapshot
-        asked = [self._asked(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)]
+        query_cells = [
+            self._query_cells(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)
+        ]
         parts = [
             ((block.occurrences, norms.inverse, norms.complete), (_open(block, among), block.ids))
             for block, norms in snapshot.parts()
         ]
         kept = min(size, max(1, snapshot.entries))
-        shares = max(1, min(thread_pool.thread_count() // max(1, len(asked)), len(parts) // BLOCKS_A_HAND))
+        shares = max(
+            1, min(thread_pool.thread_count() // max(1, len(query_cells)), len(parts) // BLOCKS_PER_THREAD)
+        )
 
-        def top(task: tuple[Asked, int]) -> Top:
+        def top(task: tuple[QueryCells, int]) -> TopEntries:
             one, share = task
             best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
             sums = np.zeros(PLACES, np.int32)
             for known, open_to in parts[share::shares]:
                 search(known, one, sums, open_to, best)
-            return Top(best[1], best[0])
+            return TopEntries(best[1], best[0])
 
-        found = thread_pool.parallel_map(top, [(one, share) for one in asked for share in range(shares)])
+        found = thread_pool.parallel_map(
+            top, [(one, share) for one in query_cells for share in range(shares)]
+        )
         return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
 
-    def scores(self, query: ArrayLike, seen: ArrayLike) -> Top:
+    def scores(self, query: ArrayLike, seen: ArrayLike) -> TopEntries:
         """The score of every entry, in the order of their numbers."""
         snapshot = self._snapshot
-        asked = self._asked(snapshot, query, seen)
+        query_cells = self._query_cells(snapshot, query, seen)
         sums = np.zeros(PLACES, np.int32)
         ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
         for block, norms in snapshot.parts():
             known = (block.occurrences, norms.inverse, norms.complete)
-            found = score(known, asked, sums)
+            found = score(known, query_cells, sums)
             ids.append(block.ids[block.alive])
             scores.append(found[block.alive])
-        return Top(np.concatenate(ids), np.concatenate(scores))
+        return TopEntries(np.concatenate(ids), np.concatenate(scores))
 
     def cosines(self, rows: Iterable[int], query: ArrayLike) -> FloatArray:
         """The cosine of a query's counts with chosen entries', by channel: [channels, rows]."""
         snapshot = self._snapshot
-        cells, weights, cuts, _, units = self._asked(snapshot, query, np.ones(self.channels))
+        cells, weights, cuts, _, units = self._query_cells(snapshot, query, np.ones(self.channels))
         found = [snapshot.find(row) for row in rows]
         result = np.zeros((self.channels, len(found)), np.float32)
         for column, (number, place) in enumerate(found):
-            codes = block_parts.codes_at(snapshot.blocks[number], place, cells)
+            codes = block_parts.read_codes(snapshot.blocks[number], place, cells)
             shares = np.concatenate([[0], np.cumsum(weights.astype(np.float64) * codes)])
             inverse = units * snapshot.weights.norms[number].inverse[:, place]
             result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
@@ -260,7 +266,7 @@ class Columns:
         snapshot = self._snapshot
         return [snapshot.blocks[number].name(place) for number, place in (snapshot.find(r) for r in rows)]
 
-    def _asked(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> Asked:
+    def _query_cells(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> QueryCells:
         counts, shown = np.asarray(query), np.asarray(seen, np.float32)
         if counts.shape != (self.channels, self.vocabulary) or shown.shape != (self.channels,):
             raise InputError(
@@ -269,7 +275,7 @@ class Columns:
             )
         if not (np.isfinite(counts).all() and (counts >= 0).all() and np.isfinite(shown).all()):
             raise InputError("a query's counts and shares must be finite, and counts not below 0")
-        return snapshot.asked(counts, shown)
+        return snapshot.query_cells(counts, shown)
 
     def contents(self, stamp: str) -> Contents:
         """Everything, as it is kept in a folder under `stamp`."""
@@ -308,7 +314,7 @@ class Columns:
         return made
 
 
-def _push(blocks: list[Block], block: Block) -> None:
+def _push(blocks: list[EntryBlock], block: EntryBlock) -> None:
     """Put a block last, joined with those before it that are small, too, and fit into one with it."""
     while blocks and len(blocks[-1]) <= 2 * len(block) and len(blocks[-1]) + len(block) <= ROWS:
         block = block_parts.join(blocks.pop(), block)
@@ -316,22 +322,22 @@ def _push(blocks: list[Block], block: Block) -> None:
         blocks.append(block)
 
 
-def _thinned(block: Block, places: list[int]) -> Block:
+def _thin(block: EntryBlock, places: list[int]) -> EntryBlock:
     block = block.without(np.array(places))
-    return block_parts.compacted(block) if block.living < (1 - DEAD_SHARE) * len(block) else block
+    return block_parts.compact(block) if block.living < (1 - DEAD_SHARE) * len(block) else block
 
 
-def _open(block: Block, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+def _open(block: EntryBlock, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Which of a block's entries are alive and among the chosen."""
     if among is None:
         return block.alive
     reached = block.ids < len(among)
-    return frozen(block.alive & reached & among[np.where(reached, block.ids, 0)])
+    return freeze(block.alive & reached & among[np.where(reached, block.ids, 0)])
 
 
-def _best(tops: Sequence[Top], size: int) -> Top:
+def _best(tops: Sequence[TopEntries], size: int) -> TopEntries:
     """The best of what several hands found, of whom none has found an entry that another has."""
     ids, scores = np.concatenate([top.rows for top in tops]), np.concatenate([top.scores for top in tops])
     kept = ids >= 0
     order = np.lexsort((ids[kept], -scores[kept]))[:size]
-    return Top(ids[kept][order], scores[kept][order])
+    return TopEntries(ids[kept][order], scores[kept][order])

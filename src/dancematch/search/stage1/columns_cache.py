@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.blocks import Block, Occurrences
+from dancematch.search.stage1.blocks import EntryBlock, Occurrences
 from dancematch.search.stage1.norms import Norms, Weights
 from dancematch.search.words.array_folder import (
     DAMAGE,
-    cut,
     is_large,
-    mapped,
+    map_array,
     read_about,
     replace_folder,
+    split_array,
     write_json,
     write_parts,
 )
@@ -45,7 +45,7 @@ _KINDS: Mapping[str, Any] = {
     "usage": np.int64,
     "squares": np.int64,
     "inverse": np.float32,
-    "rarity": np.float32,
+    "idf": np.float32,
 }
 
 
@@ -54,7 +54,7 @@ class Contents:
     """What a folder holds."""
 
     about: Mapping[str, Any]  # `KEPT`
-    blocks: tuple[Block, ...]
+    blocks: tuple[EntryBlock, ...]
     weights: Weights
 
 
@@ -84,7 +84,7 @@ def write_columns(folder: Path, contents: Contents) -> None:
         "usage": [block.usage for block in blocks],
         "squares": [channel for one in norms for channel in one.squares],
         "inverse": [one.inverse for one in norms],
-        "rarity": [contents.weights.rarity],
+        "idf": [contents.weights.idf],
     }
     checks = {
         name: write_parts(folder / f"{name}.npy", _KINDS[name], parts) for name, parts in arrays.items()
@@ -112,7 +112,7 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     def parts(name: str, sizes: Any) -> list[NDArray[Any]]:
         path = folder / f"{name}.npy"
         trusted = name in UNCHECKED and is_large(path)
-        return cut(mapped(path, _KINDS[name], None if trusted else about["checks"][name]), sizes)
+        return split_array(map_array(path, _KINDS[name], None if trusted else about["checks"][name]), sizes)
 
     lists = map(parts, LISTS, ((cells + 1) * each, groups, groups + 1, places))
     rows, nibbles = map(parts, DENSE, (cells * each, common * halves))
@@ -121,12 +121,12 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     occurrences = list(zip(zip(*lists, strict=True), zip(rows, nibbles, strict=True), strict=True))
     names = _read_names(folder, about["names"], entries.tolist())
     usage = [part.reshape(3, cells) for part in parts("usage", 3 * cells * each)]
-    made = map(Block, occurrences, parts("ids", entries), names, parts("alive", entries), usage)
+    made = map(EntryBlock, occurrences, parts("ids", entries), names, parts("alive", entries), usage)
     squares, inverse = (
         [part.reshape(channels, -1) for part in parts(name, channels * entries)]
         for name in ("squares", "inverse")
     )
-    weights = Weights(parts("rarity", [cells])[0], tuple(map(_norms, occurrences, squares, inverse)))
+    weights = Weights(parts("idf", [cells])[0], tuple(map(_norms, occurrences, squares, inverse)))
     return Contents({key: about[key] for key in KEPT}, tuple(made), weights)
 
 
@@ -138,4 +138,4 @@ def _read_names(folder: Path, sizes: Sequence[int], entries: Sequence[int]) -> l
     if any(size not in (0, count) for size, count in zip(sizes, entries, strict=True)):
         raise ValueError("not every entry has a name")
     every: list[str] = json.loads((folder / "names.json").read_text(encoding="utf-8"))
-    return [tuple(part) for part in cut(every, sizes)]
+    return [tuple(part) for part in split_array(every, sizes)]

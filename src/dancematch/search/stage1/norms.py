@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dancematch.search.stage1.blocks import Block, Occurrences, frozen
-from dancematch.search.stage1.histogram import RARITY_STEPS
+from dancematch.search.stage1.blocks import EntryBlock, Occurrences, freeze
+from dancematch.search.stage1.histogram import IDF_STEPS
 from dancematch.search.stage1.scan import PLACES
 from dancematch.types import FloatArray
 
@@ -39,42 +39,44 @@ class Norms(NamedTuple):
 class Weights(NamedTuple):
     """What all entries together make of words and entries."""
 
-    rarity: FloatArray  # [cells]
+    idf: FloatArray  # [cells]
     norms: tuple[Norms, ...]  # a block each
 
 
-def weigh(blocks: Sequence[Block], rarity: FloatArray, unit: float, earlier: Weights | None) -> Weights:
+def compute_weights(
+    blocks: Sequence[EntryBlock], idf: FloatArray, unit: float, earlier: Weights | None
+) -> Weights:
     """The weights of blocks where words are as rare as that; `earlier` ones may save most of the work.
 
     `unit` is what a code of 1 is worth, rarity [C, K].
     """
-    levels = _squared_levels(rarity)
+    levels = _squared_levels(idf)
     known, change = {}, levels
     if earlier is not None:
         known = {id(norms.of): norms for norms in earlier.norms}
-        change = levels - _squared_levels(earlier.rarity).reshape(levels.shape)
+        change = levels - _squared_levels(earlier.idf).reshape(levels.shape)
     sums = np.zeros(PLACES, np.int64)
     made = [
-        _corrected(known[id(block.occurrences)], change, unit, sums)
+        _correct_norms(known[id(block.occurrences)], change, unit, sums)
         if id(block.occurrences) in known
-        else _corrected(_nothing(block, len(rarity)), levels, unit, sums)
+        else _correct_norms(_zero_norms(block, len(idf)), levels, unit, sums)
         for block in blocks
     ]
-    return Weights(frozen(rarity.ravel()), tuple(made))
+    return Weights(freeze(idf.ravel()), tuple(made))
 
 
-def _squared_levels(rarity: FloatArray) -> NDArray[np.int64]:
+def _squared_levels(idf: FloatArray) -> NDArray[np.int64]:
     """Squared rarity in squared steps."""
-    return np.rint(rarity.astype(np.float64) * RARITY_STEPS).astype(np.int64) ** 2
+    return np.rint(idf.astype(np.float64) * IDF_STEPS).astype(np.int64) ** 2
 
 
-def _nothing(block: Block, channels: int) -> Norms:
+def _zero_norms(block: EntryBlock, channels: int) -> Norms:
     """As if no word were worth anything."""
     squares = tuple(np.zeros(len(block), np.int64) for _ in range(channels))
     return Norms(block.occurrences, squares, np.zeros((channels, len(block)), np.float32), False)
 
 
-def _corrected(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArray[np.int64]) -> Norms:
+def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArray[np.int64]) -> Norms:
     """The norms once the squared rarity of cells [C, K] has changed by this much; `sums` is scratch space."""
     touched = np.flatnonzero(change.any(axis=1))
     if not len(touched):
@@ -86,10 +88,10 @@ def _corrected(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArr
         sums[:entries] = squares[channel]
         cells = (words + channel * vocabulary).astype(np.uint32)
         _add_squares(norms.of, entries, cells, change[channel, words], sums)
-        squares[channel] = frozen(sums[:entries].copy())
-        _invert(squares[channel], unit / RARITY_STEPS, inverse[channel])
+        squares[channel] = freeze(sums[:entries].copy())
+        _invert(squares[channel], unit / IDF_STEPS, inverse[channel])
     complete = norms.complete or bool((inverse > 0).all())  # every word is worth something
-    return Norms(norms.of, tuple(squares), frozen(inverse), complete)
+    return Norms(norms.of, tuple(squares), freeze(inverse), complete)
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import InputError
 from dancematch.search.stage1 import trigram_kernels as trigrams
-from dancematch.search.stage1.blocks import frozen
+from dancematch.search.stage1.blocks import freeze
 from dancematch.tracks import PackedWords, pack_words
 from dancematch.types import Fingerprint, FloatArray
 
@@ -66,13 +66,13 @@ class Tally(NamedTuple):
     occurrences: int  # of all trigrams
 
 
-def tally_of_all(parts: Sequence[Tally]) -> Tally:
+def add_tallies(parts: Sequence[Tally]) -> Tally:
     """The tally of one query among all parts, of which there is at least one."""
     counts, occurrences = zip(*parts, strict=True)
     return Tally(np.sum(counts, axis=0), sum(occurrences))
 
 
-class Run(NamedTuple):
+class PostingRun(NamedTuple):
     """Occurrences by key; the arrays may lie in files."""
 
     keys: NDArray[Any]  # distinct, rising
@@ -82,10 +82,10 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _QueryTrigrams:
     """A query's trigrams, and where in each run they occur."""
 
-    runs: Sequence[Run]
+    runs: Sequence[PostingRun]
     bounds: IntArray  # [runs, 2, trigrams]: first occurrence, and one after the last
     times: IntArray
     weights: NDArray[np.int32]
@@ -105,9 +105,11 @@ class Postings:
         self.vocabulary = vocabulary
         narrow = len(channels) * vocabulary**3 <= 1 << 32
         self.key_type = np.dtype(np.uint32 if narrow else np.uint64)
-        self._runs: tuple[Run, ...] = ()
+        self._runs: tuple[PostingRun, ...] = ()
         self._alive = np.zeros(0, dtype=np.bool_)
-        self._counted: tuple[tuple[Run, ...], NDArray[np.bool_], int] | None = None  # living occurrences
+        self._counted: tuple[tuple[PostingRun, ...], NDArray[np.bool_], int] | None = (
+            None  # living occurrences
+        )
         self._scratch = _Scratch()
 
     def __len__(self) -> int:
@@ -125,11 +127,11 @@ class Postings:
         return sum(array.nbytes for run in self._runs for array in run)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[PostingRun, ...]:
         """What is held now."""
         return self._runs
 
-    def restore(self, runs: Iterable[Run], alive: NDArray[np.bool_]) -> None:
+    def restore(self, runs: Iterable[PostingRun], alive: NDArray[np.bool_]) -> None:
         """Hold these runs of entries, of which some may be deleted, instead."""
         self._runs, self._alive = tuple(runs), alive
 
@@ -138,26 +140,26 @@ class Postings:
         checked = [self._checked(fingerprint) for fingerprint in fingerprints]
         return self.enter(pack_words(checked)) if checked else range(len(self._alive), len(self._alive))
 
-    def enter(self, volume: PackedWords) -> range:
+    def enter(self, packed: PackedWords) -> range:
         """Enter packed tracks; the numbers they got."""
-        first, count = len(self._alive), len(volume)
-        if np.diff(volume.offsets).max(initial=0) > LONGEST:
+        first, count = len(self._alive), len(packed)
+        if np.diff(packed.offsets).max(initial=0) > LONGEST:
             raise InputError(f"these postings take at most {LONGEST} steps a track; cut longer ones")
         self._alive = np.concatenate([self._alive, np.ones(count, dtype=np.bool_)])
-        cuts = np.arange(0, volume.offsets[-1] + _ENTERED, _ENTERED)
-        cuts = np.unique(np.append(np.searchsorted(volume.offsets, cuts), count).clip(0, count))
+        cuts = np.arange(0, packed.offsets[-1] + _ENTERED, _ENTERED)
+        cuts = np.unique(np.append(np.searchsorted(packed.offsets, cuts), count).clip(0, count))
         for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            part = volume.offsets[begin : end + 1]
-            keys, times, tracks = trigrams.trigrams_of(
-                volume.words, volume.seen, part, self.channels, self.vocabulary
+            part = packed.offsets[begin : end + 1]
+            keys, times, tracks = trigrams.extract_trigrams(
+                packed.words, packed.seen, part, self.channels, self.vocabulary
             )
             tracks += np.uint32(first + begin)
-            self._runs = self._merged((*self._runs, self._run(keys, tracks, times)))
+            self._runs = self._merge_runs((*self._runs, self._run(keys, tracks, times)))
         return range(first, first + count)
 
-    def _run(self, keys: NDArray[Any], entries: NDArray[np.uint32], times: NDArray[np.uint16]) -> Run:
-        keys, entries, times = trigrams.sorted_by_key(keys.astype(self.key_type), entries, times)
-        return Run(*map(frozen, (*trigrams.distinct(keys), entries, times)))
+    def _run(self, keys: NDArray[Any], entries: NDArray[np.uint32], times: NDArray[np.uint16]) -> PostingRun:
+        keys, entries, times = trigrams.sort_by_key(keys.astype(self.key_type), entries, times)
+        return PostingRun(*map(freeze, (*trigrams.distinct_keys(keys), entries, times)))
 
     def delete(self, entries: Iterable[int]) -> None:
         """Forget entries: they are found no more, and their memory is freed as runs are merged.
@@ -173,14 +175,15 @@ class Postings:
         if 2 * len(self) < len(alive):
             nothing = self._run(np.zeros(0, np.uint64), np.zeros(0, np.uint32), np.zeros(0, np.uint16))
             thinned = (
-                Run(*map(frozen, trigrams.merge(tuple(run), tuple(nothing), alive))) for run in self._runs
+                PostingRun(*map(freeze, trigrams.merge(tuple(run), tuple(nothing), alive)))
+                for run in self._runs
             )
             self._runs = tuple(run for run in thinned if len(run.keys))
 
     def tally(self, query: Fingerprint) -> Tally:
         """How often the query's trigrams occur here."""
         runs, alive = self._runs, self._alive
-        return self._tallied(runs, alive, self._found(query, runs)[0])
+        return self._count_trigrams(runs, alive, self._find_trigrams(query, runs)[0])
 
     def search(self, query: Fingerprint, limit: int, tally: Tally | None = None) -> Votes:
         """The `limit` entries with the heaviest vote for one place in them.
@@ -193,15 +196,19 @@ class Postings:
         runs, alive = self._runs, self._alive  # as they stand now
         if not runs:
             return Votes(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64))
-        bounds, times = self._found(query, runs)
-        counts, occurrences = tally or self._tallied(runs, alive, bounds)
+        bounds, times = self._find_trigrams(query, runs)
+        counts, occurrences = tally or self._count_trigrams(runs, alive, bounds)
         rarest = np.argsort(counts, kind="stable")
         kept = rarest[(counts[rarest] > 0) & (np.cumsum(counts[rarest]) <= MOST_VOTES)]
         rarity = 0.1 + np.log(occurrences / counts[kept])
         weights = np.rint(_UNIT * rarity).astype(np.int32)
-        return _elect(_Asked(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch)
+        return _rank_votes(
+            _QueryTrigrams(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch
+        )
 
-    def _tallied(self, runs: tuple[Run, ...], alive: NDArray[np.bool_], bounds: IntArray) -> Tally:
+    def _count_trigrams(
+        self, runs: tuple[PostingRun, ...], alive: NDArray[np.bool_], bounds: IntArray
+    ) -> Tally:
         """Of the living alone: what is rare must not depend on who was here once."""
         if alive.all():
             return Tally((bounds[:, 1] - bounds[:, 0]).sum(axis=0), sum(len(run.entries) for run in runs))
@@ -217,10 +224,10 @@ class Postings:
             self._counted = runs, alive, total
         return Tally(counts, self._counted[2])
 
-    def _found(self, query: Fingerprint, runs: Sequence[Run]) -> tuple[IntArray, IntArray]:
+    def _find_trigrams(self, query: Fingerprint, runs: Sequence[PostingRun]) -> tuple[IntArray, IntArray]:
         """Where the query's trigrams lie in each run, [runs, 2, trigrams], and when in the query."""
         packed = pack_words([self._checked(query)])
-        keys, times, _ = trigrams.trigrams_of(
+        keys, times, _ = trigrams.extract_trigrams(
             packed.words, packed.seen, packed.offsets, self.channels, self.vocabulary
         )
         keys = keys.astype(self.key_type)
@@ -240,13 +247,13 @@ class Postings:
             )
         return fingerprint
 
-    def _merged(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    def _merge_runs(self, runs: tuple[PostingRun, ...]) -> tuple[PostingRun, ...]:
         """The runs, the last merged while it is not much shorter than the one before."""
         while len(runs) > 1 and 2 * len(runs[-1].entries) >= len(runs[-2].entries):
             if len(runs[-1].entries) + len(runs[-2].entries) >= 1 << 32:  # more than `starts` can count
                 break
             *rest, one, two = runs
-            runs = (*rest, Run(*map(frozen, trigrams.merge(tuple(one), tuple(two), self._alive))))
+            runs = (*rest, PostingRun(*map(freeze, trigrams.merge(tuple(one), tuple(two), self._alive))))
         return runs
 
 
@@ -263,9 +270,9 @@ class _Scratch(threading.local):
         return self._counters
 
 
-def _elect(asked: _Asked, alive: NDArray[np.bool_], limit: int, scratch: _Scratch) -> Votes:
+def _rank_votes(asked: _QueryTrigrams, alive: NDArray[np.bool_], limit: int, scratch: _Scratch) -> Votes:
     """Count all votes of an entry first; by place only where the total leaves a chance."""
-    totals, seats = scratch.counters(len(alive))[:, : len(alive)]
+    totals, slots = scratch.counters(len(alive))[:, : len(alive)]
     votes = int((asked.bounds[:, 1] - asked.bounds[:, 0]).sum())
     touched, count = np.empty(votes + 1, dtype=np.int64), 0
     for run, (first, end) in zip(asked.runs, asked.bounds, strict=True):
@@ -274,9 +281,9 @@ def _elect(asked: _Asked, alive: NDArray[np.bool_], limit: int, scratch: _Scratc
     least = trigrams.threshold(reached, _POOL * limit)
     while True:
         chosen = np.sort(known[reached >= least])
-        seats[chosen] = np.arange(1, len(chosen) + 1)
-        cast = _votes_of(asked, seats)
-        seats[chosen] = 0
+        slots[chosen] = np.arange(1, len(chosen) + 1)
+        cast = _collect_votes(asked, slots)
+        slots[chosen] = 0
         scores, offsets = trigrams.best_places(*cast, len(chosen), TOLERANCE)
         order = np.lexsort((chosen, -scores))[:limit]
         # Nobody who was left out can have more votes for one place than votes at all.
@@ -286,10 +293,12 @@ def _elect(asked: _Asked, alive: NDArray[np.bool_], limit: int, scratch: _Scratc
         least = scores[order[-1]]  # what must be reached: the last of the best can only get better
 
 
-def _votes_of(asked: _Asked, seats: NDArray[np.int32]) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
+def _collect_votes(
+    asked: _QueryTrigrams, slots: NDArray[np.int32]
+) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
     """Who of those with a seat is voted for, with which offset and weight."""
     parts = [
-        trigrams.collect(run.entries, run.times, first, end, asked.times, asked.weights, seats)
+        trigrams.collect(run.entries, run.times, first, end, asked.times, asked.weights, slots)
         for run, (first, end) in zip(asked.runs, asked.bounds, strict=True)
     ]
     who, offsets, heavy = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -15,7 +15,7 @@ PLACES = 1 << 16  # sums are this long, so that no 16-bit place can lie outside,
 LARGEST = (1 << 31) - 1  # sum
 
 # A query's own cells.
-Asked = tuple[
+QueryCells = tuple[
     NDArray[np.uint32],  # cells, rising
     NDArray[np.int32],  # weights of the cells, already divided by the query's norms, in units
     NDArray[np.uint32],  # cuts [C + 1]: where each channel's cells begin
@@ -24,7 +24,9 @@ Asked = tuple[
 ]
 
 
-def in_units(weights: NDArray[np.float64], highest: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def quantise_weights(
+    weights: NDArray[np.float64], highest: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Weights [C, K] as whole numbers, and the unit of each channel, for codes up to `highest`."""
     room = LARGEST / highest - weights.shape[1]  # a half a word is lost by rounding up, at most
     units = np.maximum(weights.sum(axis=1) / room, 1e-30)
@@ -89,7 +91,7 @@ def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def score(known, asked, sums):  # type: ignore[no-untyped-def]
+def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
     """One score an entry: `combine_channels` of its cosines with the query.
 
     `known`: occurrences, inverse norms, and whether the block is complete, that is, every
@@ -97,7 +99,7 @@ def score(known, asked, sums):  # type: ignore[no-untyped-def]
     """
     occurrences, inverse, complete = known
     entries = inverse.shape[1]
-    cells, weights, cuts, shares, units = asked
+    cells, weights, cuts, shares, units = query_cells
     total, whole = np.zeros(entries, np.float32), np.float32(0)
     shared = np.zeros(0 if complete else entries, np.float32)
     for channel in range(len(shares)):
@@ -122,10 +124,10 @@ def score(known, asked, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def search(known, asked, sums, entries, best):  # type: ignore[no-untyped-def]
+def search(known, query_cells, sums, entries, best):  # type: ignore[no-untyped-def]
     """Let a block's entries (alive, ids) in among the best (scores, ids) for a query."""
     alive, ids = entries
-    _keep_best(score(known, asked, sums), alive, ids, *best)
+    _keep_best(score(known, query_cells, sums), alive, ids, *best)
 
 
 @njit(cache=True, nogil=True)

@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.search.stage1.blocks import Block
-from dancematch.search.stage1.histogram import UNITS, Weighting, codes_of, damped, inverse_document_frequency
-from dancematch.search.stage1.norms import Norms, Weights, weigh
-from dancematch.search.stage1.scan import Asked, in_units
-from dancematch.search.words.word_usage import Usage
+from dancematch.search.stage1.blocks import EntryBlock
+from dancematch.search.stage1.histogram import (
+    UNITS,
+    Weighting,
+    count_codes,
+    inverse_document_frequency,
+    query_weights,
+)
+from dancematch.search.stage1.norms import Norms, Weights, compute_weights
+from dancematch.search.stage1.scan import QueryCells, quantise_weights
+from dancematch.search.words.word_usage import WordUsage
 from dancematch.types import FloatArray
 
 
@@ -22,12 +28,12 @@ from dancematch.types import FloatArray
 class Snapshot:
     """What a reader sees: nothing in it changes any more."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[EntryBlock, ...]
     channels: int
     cells: int
     weighting: Weighting
     stored: Weights | None = None  # the weights, if they come from a file
-    among: Usage | None = None  # the usage that decides, if these are only some of all entries
+    among: WordUsage | None = None  # the usage that decides, if these are only some of all entries
     # The last weights that were made before this state, if any; let go once this state has its own.
     earlier: list[Weights] = field(default_factory=list)
 
@@ -37,13 +43,13 @@ class Snapshot:
         return sum(block.living for block in self.blocks)
 
     @cached_property
-    def usage(self) -> Usage:
+    def usage(self) -> WordUsage:
         """How these entries use words."""
         documents, codes, squares = sum(
             (one.usage for one in self.blocks), np.zeros((3, self.cells), np.int64)
         )
         # The square of a root is the count, but for rounding.
-        return Usage(self.entries, documents, codes if self.weighting == "cosine" else squares)
+        return WordUsage(self.entries, documents, codes if self.weighting == "cosine" else squares)
 
     @cached_property
     def weights(self) -> Weights:
@@ -51,10 +57,10 @@ class Snapshot:
         if self.stored is not None:
             return self.stored
         usage = self.among or self.usage
-        rarity = inverse_document_frequency(usage.documents, usage.entries, self.weighting).reshape(
+        idf = inverse_document_frequency(usage.documents, usage.entries, self.weighting).reshape(
             self.channels, -1
         )
-        made = weigh(self.blocks, rarity, UNITS[self.weighting], next(iter(self.earlier), None))
+        made = compute_weights(self.blocks, idf, UNITS[self.weighting], next(iter(self.earlier), None))
         self.earlier.clear()
         return made
 
@@ -64,17 +70,15 @@ class Snapshot:
         made = self.stored or self.__dict__.get("weights")
         return [made] if made else self.earlier[:]
 
-    def parts(self) -> Iterator[tuple[Block, Norms]]:
+    def parts(self) -> Iterator[tuple[EntryBlock, Norms]]:
         """Each block with its norms."""
         return zip(self.blocks, self.weights.norms, strict=True)
 
-    def asked(self, query: NDArray[Any], seen: FloatArray) -> Asked:
+    def query_cells(self, query: NDArray[Any], seen: FloatArray) -> QueryCells:
         """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
-        rarity = self.weights.rarity.reshape(query.shape).astype(np.float64)
-        weights = damped(query, self.weighting) * rarity
-        norms = np.linalg.norm(weights, axis=1, keepdims=True)
-        weights *= rarity / np.maximum(norms, 1e-9)
-        whole, units = in_units(weights, int(codes_of(self.weighting)[-1]))
+        idf = self.weights.idf.reshape(query.shape).astype(np.float64)
+        weights = query_weights(query, idf, self.weighting)
+        whole, units = quantise_weights(weights, int(count_codes(self.weighting)[-1]))
         cells = np.flatnonzero(whole).astype(np.uint32)
         cuts = np.searchsorted(cells, np.arange(self.channels + 1) * query.shape[1]).astype(np.uint32)
         return cells, whole.ravel()[cells], cuts, seen, (units * UNITS[self.weighting]).astype(np.float32)

@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def trigrams_of(words, seen, offsets, channels, vocabulary):  # type: ignore[no-untyped-def]
+def extract_trigrams(words, seen, offsets, channels, vocabulary):  # type: ignore[no-untyped-def]
     """Keys, times and tracks of all trigrams of packed tracks, track by track.
 
     Three times the same word is none, nor is one with a word that is not seen.
@@ -34,7 +34,7 @@ def trigrams_of(words, seen, offsets, channels, vocabulary):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def sorted_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
+def sort_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
     """Counting sort, eleven bits of the key at a time; equal keys stay in their order."""
     other = np.empty_like(keys), np.empty_like(entries), np.empty_like(times)
     largest = keys.max() if len(keys) else keys.dtype.type(0)
@@ -55,7 +55,7 @@ def sorted_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def distinct(keys):  # type: ignore[no-untyped-def]
+def distinct_keys(keys):  # type: ignore[no-untyped-def]
     """The keys that occur in a sorted list, each once, and where each begins; behind them the length."""
     count = 0
     for i in range(len(keys)):
@@ -195,33 +195,33 @@ def threshold(totals, wanted):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def collect(entries, at, first, end, times, weights, seats):  # type: ignore[no-untyped-def]
+def collect(entries, at, first, end, times, weights, slots):  # type: ignore[no-untyped-def]
     """The votes for entries that have a seat (from 1): seat from 0, offset, weight."""
     size = (end - first).sum()
     who, offsets, heavy = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int32)
     count = 0
     for number, weight in enumerate(weights):
         for i in range(first[number], end[number]):
-            seat = seats[entries[i]] if entries[i] < len(seats) else 0
-            if seat > 0:
-                who[count], heavy[count] = seat - 1, weight
+            slot = slots[entries[i]] if entries[i] < len(slots) else 0
+            if slot > 0:
+                who[count], heavy[count] = slot - 1, weight
                 offsets[count] = np.int64(at[i]) - times[number]
                 count += 1
     return who[:count], offsets[:count], heavy[:count]
 
 
 @njit(cache=True, nogil=True)
-def best_places(who, offsets, weights, seats, tolerance):  # type: ignore[no-untyped-def]
+def best_places(who, offsets, weights, slots, tolerance):  # type: ignore[no-untyped-def]
     """For each seat the heaviest votes within `tolerance`, and the mean of their offsets."""
-    scores, places = np.zeros(seats, np.int64), np.zeros(seats, np.int64)
+    scores, places = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     if len(who) == 0:
         return scores, places
     lowest = offsets.min()
     by_offset, _ = _grouped(offsets - lowest, np.arange(len(who)), offsets.max() - lowest + 1)
-    order, begins = _grouped(who, by_offset, seats)
-    for seat in range(seats):
-        left, total, moment = begins[seat], 0, 0
-        for place in range(begins[seat], begins[seat + 1]):
+    order, begins = _grouped(who, by_offset, slots)
+    for slot in range(slots):
+        left, total, moment = begins[slot], 0, 0
+        for place in range(begins[slot], begins[slot + 1]):
             vote = order[place]
             total += weights[vote]
             moment += weights[vote] * offsets[vote]
@@ -229,9 +229,9 @@ def best_places(who, offsets, weights, seats, tolerance):  # type: ignore[no-unt
                 total -= weights[order[left]]
                 moment -= weights[order[left]] * offsets[order[left]]
                 left += 1
-            if total > scores[seat]:
-                scores[seat] = total
-                places[seat] = np.int64(np.round(moment / total))
+            if total > scores[slot]:
+                scores[slot] = total
+                places[slot] = np.int64(np.round(moment / total))
     return scores, places
 
 

@@ -28,11 +28,11 @@ _1, _2, _3, _4, _5, _6, _7 = (_U(number) for number in range(1, 8))
 
 
 @njit(cache=True, nogil=True)
-def best_lines(table, words, seen, offsets, ways, full, hair, least_shared):  # type: ignore[no-untyped-def]
+def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared):  # type: ignore[no-untyped-def]
     """Agreement, offset and tempo of every stretch's best line.
 
     `table` is the clip's `localise.Profile`; `ways` [tempi, words of the clip] says how far a stretch has
-    gone at each word, `full` sums what copies of the words would say, `hair` sets tempi back a little.
+    gone at each word, `full` sums what copies of the words would say, `penalty` sets tempi back a little.
     """
     count, query, lengths = len(offsets) - 1, ways.shape[1], offsets[1:] - offsets[:-1]
     longest, furthest = lengths.max() if count else 0, ways[:, -1].max()
@@ -56,11 +56,15 @@ def best_lines(table, words, seen, offsets, ways, full, hair, least_shared):  # 
             _add_along(said, some, ways[:, -1], lengths[block[-1]], reach, sums)
         _find_tops(sums, reach, tops)
         for lane in range(len(block)):
-            tempo = _best_tempo(tops[:, lane], hair)
+            tempo = _best_tempo(tops[:, lane], penalty)
             place = reach[tempo, 0]
             while sums[tempo, place, lane] != tops[tempo, lane]:
                 place += 1
-            one, offset, value = block[lane], place - ways[tempo, -1], tops[tempo, lane] - hair[tempo]
+            one, offset, value = (
+                block[lane],
+                place - ways[tempo, -1],
+                tops[tempo, lane] - penalty[tempo],
+            )
             tempi[one], places[one] = tempo, offset
             agreements[one] = _agreement(ways[tempo], offset, lengths[one], value, full)
     return agreements, places, tempi
@@ -190,11 +194,11 @@ def _find_tops(sums, reach, tops):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_tempo(tops, hair):  # type: ignore[no-untyped-def]
+def _best_tempo(tops, penalty):  # type: ignore[no-untyped-def]
     """The first of those that say most, once set back."""
     best = 0
     for tempo in range(1, len(tops)):
-        if tops[tempo] - hair[tempo] > tops[best] - hair[best]:
+        if tops[tempo] - penalty[tempo] > tops[best] - penalty[best]:
             best = tempo
     return best
 

@@ -18,7 +18,7 @@ from dancematch.errors import InputError
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray
 
 LIMIT = 8  # segments
-SAME_STRETCH = 0.5  # of the shorter of two query stretches, that both must cover to be one passage
+SAME_SEGMENT = 0.5  # of the shorter of two query stretches, that both must cover to be one passage
 
 _TRIES = 8  # paths looked at a segment wanted: one beyond the tempo limits is passed over
 _BARRED = np.float32(-1e9)
@@ -170,7 +170,9 @@ def add_evidence(table, words, seen, first, end, begin, evidence):  # type: igno
     return max(0, end - first)
 
 
-def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT) -> list[AlignedSegment]:
+def align_segments(
+    evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT
+) -> list[AlignedSegment]:
     """The stretches of two clips that match, best first, from the evidence of their words [Q, R].
 
     Smith-Waterman with affine gaps: a path gains what its pairs of words say beyond the expected
@@ -194,7 +196,7 @@ def align(evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LI
     return sorted(found, key=lambda segment: -segment.score)  # parts of a path come in no order
 
 
-def repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
+def group_repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
     """Segments by the passage of the query they are of: a group holds one passage's places.
 
     A reference that repeats an eight-count has one passage in several places. Groups and
@@ -203,7 +205,7 @@ def repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
     groups: list[list[AlignedSegment]] = []
     for segment in sorted(segments, key=lambda one: -one.score):
         for group in groups:
-            if _same_stretch(segment.query, group[0].query):
+            if _same_segment(segment.query, group[0].query):
                 group.append(segment)
                 break
         else:
@@ -211,10 +213,10 @@ def repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
     return groups
 
 
-def _same_stretch(one: tuple[int, int], other: tuple[int, int]) -> bool:
+def _same_segment(one: tuple[int, int], other: tuple[int, int]) -> bool:
     shared = min(one[1], other[1]) - max(one[0], other[0]) + 1
     shorter = min(one[1] - one[0], other[1] - other[0]) + 1
-    return shared >= SAME_STRETCH * shorter
+    return shared >= SAME_SEGMENT * shorter
 
 
 @njit(cache=True, nogil=True)

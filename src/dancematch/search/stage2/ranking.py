@@ -1,7 +1,7 @@
-"""Stage two: shortlisted dances in order of their likelihood ratios, with verdicts.
+"""Stage two: the shortlist in the order of its likelihood ratios, with verdicts.
 
-It needs the words and bones of the shortlist, and nothing else of a catalogue: where those came from, the
-library of this process or shards on other machines, makes no difference.
+It needs the words and bones of the shortlist and nothing else of a catalogue: whether they come from this
+process's index or from shards on other machines makes no difference.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.confidence.cohort import FEWEST, Cohort, CohortPart, Evidence, NullScores, null_scores
+from dancematch.search.confidence.cohort import (
+    FEWEST,
+    Cohort,
+    CohortPart,
+    NullScores,
+    RelativeScores,
+    null_scores,
+)
 from dancematch.search.confidence.verdict import (
     LEAST_SECONDS,
     MOST_OF_WORDS,
@@ -24,7 +31,7 @@ from dancematch.search.confidence.verdict import (
 )
 from dancematch.search.settings import Settings
 from dancematch.search.stage2.scoring import SegmentScores, score_segments
-from dancematch.search.stage2.synchrony import Pointing, Synchrony
+from dancematch.search.stage2.synchrony import Synchrony, SynchronyQuery
 from dancematch.search.stage2.timing import LEAST_PEAK, Timing, measure_timing
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.stage2.word_alignment import TEMPI
@@ -34,15 +41,15 @@ from dancematch.tracks import bones_of
 from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, FloatArray, Match, Span
 
 PASSAGES = 8  # of a match
-TEMPO_TRIED = 40  # candidates, those whose words are most alike, that synchrony tries all tempi with
+TEMPO_TRIED = 40  # candidates, those with the best word scores, that synchrony compares at all tempi
 _TIE_BREAK = 1e-4
-CLEAR_SYNCHRONY = 3.0  # deviations above the cohort from which on synchrony says where the query lies
+CLEAR_SYNCHRONY = 3.0  # standard deviations above the cohort from which synchrony says where the query lies
 PLAIN_TEMPO = TEMPI.index(1.0)
 
 
 @dataclass(frozen=True)
 class Query:
-    """One variant of one dancer of the clip that is searched for."""
+    """One variant of one dancer of the query clip."""
 
     fingerprint: Fingerprint
     mirrored: bool = False
@@ -50,35 +57,35 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
-class Shortlisted:
-    """Dances to be looked at closely."""
+class Shortlist:
+    """Candidates for stage two."""
 
     names: Sequence[str]
-    stretches: Sequence[SegmentBounds]  # per variant: one per dance, on the shelf
-    shelf: WordStore
-    facts: NDArray[Any]  # per track on the shelf: `entries.FACTS`
+    segments: Sequence[SegmentBounds]  # per variant: one segment per dance, in the word store
+    word_store: WordStore
+    facts: NDArray[Any]  # per track of the word store: `entries.FACTS`
 
 
 @dataclass(frozen=True, eq=False)
 class VariantScores:
     """One variant of the query against every candidate."""
 
-    judged: SegmentScores
+    words: SegmentScores
     synchrony: Synchrony  # its tempi are of `TEMPI`
     null: NullScores
     seconds: float  # seen of the dancer, the mean over the body parts
     basis: Basis = "both"
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> RelativeScores:
         """What the likelihood ratio is computed from."""
-        parts, synchrony = self.judged.parts, self.synchrony
-        relative = self.null.relative(parts["histogram"], parts["order"], synchrony.strengths)
+        parts, synchrony = self.words.parts, self.synchrony
+        relative = self.null.normalise(parts["histogram"], parts["order"], synchrony.strengths)
         long_enough = synchrony.overlaps >= LEAST_SECONDS
         relative = {**relative, "synchrony": np.where(long_enough, relative["synchrony"], 0)}
-        return self._weighed(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
+        return self._weigh(relative, (synchrony.tempi != PLAIN_TEMPO).astype(np.float32))
 
-    def _weighed(self, relative: Evidence, tempo: FloatArray) -> Evidence:
+    def _weigh(self, relative: RelativeScores, tempo: FloatArray) -> RelativeScores:
         amount = words_amount(self.seconds)
         capped = {name: np.minimum(relative[name], MOST_OF_WORDS) for name in ("histogram", "order")}
         words = {name: np.asarray(amount * values, np.float32) for name, values in capped.items()}
@@ -88,18 +95,18 @@ class VariantScores:
     def log_ratios(self) -> FloatArray:
         """The log likelihood ratio of each candidate; 0 where too little is seen or the cohort is small."""
         if len(self.null) < FEWEST or self.seconds < LEAST_SECONDS:
-            return np.zeros(len(self.judged.scores), np.float32)
+            return np.zeros(len(self.words.scores), np.float32)
         ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
         if self.basis != "both":
             return ratios
-        # Where bones are unknown words decide; where they overlap too little, words never speak for a dance.
+        # Where bones are unknown, words decide; where they overlap too little, words never raise the ratio.
         alone, overlaps = shipped_calibration("words").log_ratios(self.evidence), self.synchrony.overlaps
         little = np.where(overlaps > 0, np.minimum(alone, 0), alone)
         return np.where(overlaps >= LEAST_SECONDS, ratios, little)
 
     def ranking_keys(self, settings: Settings) -> NDArray[np.float64]:
-        """What candidates and variants are ordered by, the best with the largest."""
-        scores = self.judged.scores.astype(np.float64)
+        """Return what candidates and variants are ordered by; the largest is the best."""
+        scores = self.words.scores.astype(np.float64)
         if settings.ranked_by != "likelihood":
             return scores
         # At the bounds ratios are equal: there the score decides, to the last digit. Single precision would
@@ -108,71 +115,80 @@ class VariantScores:
 
     @property
     def null_log_ratios(self) -> FloatArray:
-        """The same of the cohort's members, which are not the dance."""
+        """The log likelihood ratio of each cohort member, none of which is the dance."""
         null = self.null
-        relative = null.relative(null.histograms, null.orders, null.strengths)
-        evidence = self._weighed(relative, np.zeros(len(null), np.float32))
+        relative = null.normalise(null.histograms, null.orders, null.strengths)
+        evidence = self._weigh(relative, np.zeros(len(null), np.float32))
         return shipped_calibration(self.basis).log_ratios(evidence)
 
 
 def rank(
     queries: Sequence[Query],
-    readings: Sequence[Variant],
-    shortlisted: Shortlisted,
+    variants: Sequence[Variant],
+    shortlist: Shortlist,
     cohort: Cohort,
     dances: int,
     settings: Settings,
     limit: int,
 ) -> list[Match]:
-    """The candidates most likely to be the dance of one dancer, best first; each by its best variant.
+    """Return the candidates most likely to be the dance of one dancer, best first; each by its best variant.
 
-    `dances` is how many the catalogue has: a ratio is worth the less, the more were searched.
+    `dances` is how many the search covers: the more there are, the less a ratio is worth.
     """
-    if not len(shortlisted.names):
+    if not len(shortlist.names):
         return []
-    scored = score_variants(readings, shortlisted.shelf, shortlisted.stretches, cohort, settings)
-    keys = np.stack([one.ranking_keys(settings) for one in scored])  # [variants, candidates]
-    variants, best = keys.argmax(axis=0), keys.max(axis=0)
-    names = shortlisted.names
-    order = sorted(range(len(names)), key=lambda number: (-best[number], names[number]))
-    return [
-        _match(number, queries[v], readings[v], scored[v], shortlisted, v, dances)
-        for number in order[:limit]
-        for v in [int(variants[number])]
-    ]
+    scores = score_variants(variants, shortlist.word_store, shortlist.segments, cohort, settings)
+    keys = np.stack([one.ranking_keys(settings) for one in scores])  # [variants, candidates]
+    winners, best, names = keys.argmax(axis=0), keys.max(axis=0), shortlist.names
+    order = sorted(range(len(names)), key=lambda number: (-best[number], names[number]))[:limit]
+    matches = []
+    for number in order:
+        winner = int(winners[number])
+        bounds = tuple(int(column[number]) for column in shortlist.segments[winner])
+        candidate = _Candidate(number, bounds, variants[winner], scores[winner])
+        matches.append(candidate.match(queries[winner], shortlist, dances))
+    return matches
 
 
 def score_variants(
-    readings: Sequence[Variant],
-    shelf: WordStore,
-    placed: Sequence[SegmentBounds],
+    variants: Sequence[Variant],
+    word_store: WordStore,
+    bounds: Sequence[SegmentBounds],
     cohort: Cohort,
     settings: Settings,
 ) -> list[VariantScores]:
-    """What words and synchrony say of candidates for each variant of the query, beside one cohort."""
-    asked = list(zip(readings, placed, cohort.parts(len(readings)), strict=True))
-    scored = parallel_map(lambda one: _score_candidates(one[0], shelf, one[1], one[2], settings), asked)
-    null = NullScores.joined([one.null for one in scored])
-    return [replace(one, null=null) for one in scored]
+    """Score candidates by words and synchrony, per variant of the query, beside one cohort."""
+    tasks = list(zip(variants, bounds, cohort.parts(len(variants)), strict=True))
+    scores = parallel_map(lambda one: _score_variant(one[0], word_store, one[1], one[2], settings), tasks)
+    null = NullScores.concatenate([one.null for one in scores])
+    return [replace(one, null=null) for one in scores]
 
 
-def _score_candidates(
-    reading: Variant, shelf: WordStore, placed: SegmentBounds, cohort: CohortPart, settings: Settings
+def _score_variant(
+    variant: Variant, word_store: WordStore, bounds: SegmentBounds, cohort: CohortPart, settings: Settings
 ) -> VariantScores:
-    """What words and synchrony say of candidates for one variant of the query."""
-    judged = look_at(reading, shelf, placed, settings)
-    words = reading.fingerprint
+    scores = score_words(variant, word_store, bounds, settings)
+    words = variant.fingerprint
     bones, seconds = bones_of(words), words.seconds_per_word
-    plain = Pointing(bones, np.ones(1), seconds)
-    likely = np.argsort(-judged.scores, kind="stable")[:TEMPO_TRIED]
-    candidates = shelf.bones(placed.tracks)
-    found = plain.synchrony(candidates)
-    stretched = Pointing(bones, np.array(TEMPI), seconds).synchrony(shelf.bones(placed.tracks[likely]))
+    plain = SynchronyQuery(bones, np.ones(1), seconds)
+    likely = np.argsort(-scores.scores, kind="stable")[:TEMPO_TRIED]
+    found = plain.compare(word_store.read_bones(bounds.tracks))
+    at_tempi = SynchronyQuery(bones, np.array(TEMPI), seconds)
+    stretched = at_tempi.compare(word_store.read_bones(bounds.tracks[likely]))
     synchrony = _with_tempi(found, stretched, likely)
     seen = seconds * float((words.visibility >= SEEN_FROM).sum(axis=0).mean())
     return VariantScores(
-        judged, synchrony, null_scores(reading, plain, cohort, settings), seen, settings.basis
+        scores, synchrony, null_scores(variant, plain, cohort, settings), seen, settings.basis
     )
+
+
+def score_words(
+    variant: Variant, word_store: WordStore, bounds: SegmentBounds, settings: Settings
+) -> SegmentScores:
+    """Score segments of known dances by words alone, for one variant of the query."""
+    segments, whole = word_store.read_segments(bounds), word_store.whole_tracks(bounds.tracks)
+    same = not bounds.firsts.any() and np.array_equal(bounds.lasts, whole.lasts)
+    return score_segments(variant, segments, segments if same else word_store.read_segments(whole), settings)
 
 
 def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]) -> Synchrony:
@@ -184,117 +200,109 @@ def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]
     return Synchrony(**every)
 
 
-def look_at(reading: Variant, shelf: WordStore, placed: SegmentBounds, settings: Settings) -> SegmentScores:
-    """What both stages say of segments of known dances for one variant of the query."""
-    stretches, whole = shelf.stretches(placed), shelf.wholes(placed.tracks)
-    same = not placed.firsts.any() and np.array_equal(placed.lasts, whole.lasts)
-    return score_segments(reading, stretches, stretches if same else shelf.stretches(whole), settings)
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """One candidate with its best variant."""
 
+    number: int  # in the scores
+    bounds: tuple[int, ...]  # track, first and last word
+    variant: Variant
+    scores: VariantScores
 
-def _match(
-    number: int,
-    query: Query,
-    reading: Variant,
-    scored: VariantScores,
-    shortlisted: Shortlisted,
-    variant: int,
-    dances: int,
-) -> Match:
-    track, first, last = (int(column[number]) for column in shortlisted.stretches[variant])
-    reference = shortlisted.shelf.fingerprint(track)
-    in_query, in_reference, tempo = _spans(number, reading, scored, reference)
-    log_ratio = float(scored.log_ratios[number])
-    evalue = evalue_of(log_ratio, dances)
-    verdict = verdict_of(evalue)
-    timing = None if verdict == "no match" else _timing(number, reading, scored, reference)
-    return Match(
-        dance_id=shortlisted.names[number],
-        score=float(scored.judged.scores[number]),
-        query=in_query,
-        reference=in_reference,
-        mirrored=query.mirrored,
-        tempo=tempo,
-        dancer=query.dancer,
-        reference_dancer=int(shortlisted.facts["dancer"][track]),
-        track=int(shortlisted.facts["key"][track]),
-        segment=reference.span(first, last),
-        verdict=verdict,
-        log_ratio=log_ratio,
-        evalue=evalue,
-        same_performance=timing is not None and timing.same_performance,
-        parts=_parts(number, reading, scored, reference) | _timing_parts(timing),
-        passages=reading.passages(reference, PASSAGES),
-    )
+    def match(self, query: Query, shortlist: Shortlist, dances: int) -> Match:
+        track, first, last = self.bounds
+        reference = shortlist.word_store.read_track(track)
+        in_query, in_reference, tempo = self._spans(reference)
+        log_ratio = float(self.scores.log_ratios[self.number])
+        evalue = evalue_of(log_ratio, dances)
+        verdict = verdict_of(evalue)
+        timing = None if verdict == "no match" else self._timing(reference)
+        return Match(
+            dance_id=shortlist.names[self.number],
+            score=float(self.scores.words.scores[self.number]),
+            query=in_query,
+            reference=in_reference,
+            mirrored=query.mirrored,
+            tempo=tempo,
+            dancer=query.dancer,
+            reference_dancer=int(shortlist.facts["dancer"][track]),
+            track=int(shortlist.facts["key"][track]),
+            segment=reference.span(first, last),
+            verdict=verdict,
+            log_ratio=log_ratio,
+            evalue=evalue,
+            same_performance=timing is not None and timing.same_performance,
+            parts=self._parts(reference) | _timing_parts(timing),
+            passages=self.variant.find_passages(reference, PASSAGES),
+        )
 
+    @property
+    def _synchrony_is_clear(self) -> bool:
+        return bool(self.scores.evidence["synchrony"][self.number] >= CLEAR_SYNCHRONY)
 
-def _spans(
-    number: int, reading: Variant, scored: VariantScores, reference: Fingerprint
-) -> tuple[Span, Span, float]:
-    """Where the query lies, and its tempo: by synchrony if that is clear, else by the words' order."""
-    synchrony, lines = scored.synchrony, scored.judged.lines
-    if len(scored.null) < FEWEST or scored.evidence["synchrony"][number] < CLEAR_SYNCHRONY:
-        tempo = int(lines.tempi[number])
-        spans = reading.spans(reference, int(lines.offsets[number]), tempo)
-        return *spans, TEMPI[tempo]
-    words, tempo = reading.fingerprint, TEMPI[synchrony.tempi[number]]
-    offset, step = float(synchrony.offsets[number]), words.seconds_per_word
-    first = max(0.0, -offset / tempo)
-    last = min(len(words), (len(reference) - offset) / tempo)
-    begin, end = max(0.0, offset + tempo * first), offset + tempo * last
-    return (
-        Span(words.start + step * first, words.start + step * last),
-        Span(reference.start + step * begin, reference.start + step * end),
-        tempo,
-    )
+    @property
+    def _synchrony_line(self) -> tuple[float, float]:
+        """The step of the reference at which the query begins, and the tempo."""
+        synchrony = self.scores.synchrony
+        return float(synchrony.offsets[self.number]), TEMPI[synchrony.tempi[self.number]]
 
+    def _spans(self, reference: Fingerprint) -> tuple[Span, Span, float]:
+        """Where the query lies, and its tempo: by synchrony if that is clear, else by the words' order."""
+        if len(self.scores.null) < FEWEST or not self._synchrony_is_clear:
+            lines = self.scores.words.lines
+            number = int(lines.tempi[self.number])
+            spans = self.variant.line_spans(reference, int(lines.offsets[self.number]), number)
+            return *spans, TEMPI[number]
+        words, (offset, tempo) = self.variant.fingerprint, self._synchrony_line
+        step = words.seconds_per_word
+        first = max(0.0, -offset / tempo)
+        last = min(len(words), (len(reference) - offset) / tempo)
+        begin, end = max(0.0, offset + tempo * first), offset + tempo * last
+        return (
+            Span(words.start + step * first, words.start + step * last),
+            Span(reference.start + step * begin, reference.start + step * end),
+            tempo,
+        )
 
-def _timing(number: int, reading: Variant, scored: VariantScores, reference: Fingerprint) -> Timing | None:
-    """How closely both keep time, where synchrony counts, is clear and is high."""
-    synchrony, query = scored.synchrony, reading.fingerprint
-    clear = (
-        scored.evidence["synchrony"][number] >= CLEAR_SYNCHRONY and synchrony.heights[number] >= LEAST_PEAK
-    )
-    if scored.basis == "words" or not clear:
-        return None
-    line = float(synchrony.offsets[number]), TEMPI[synchrony.tempi[number]]
-    return measure_timing(bones_of(query), bones_of(reference), *line, query.seconds_per_word)
+    def _timing(self, reference: Fingerprint) -> Timing | None:
+        """How closely both keep time, where synchrony counts, is clear and is high."""
+        high = self.scores.synchrony.heights[self.number] >= LEAST_PEAK
+        if self.scores.basis == "words" or not (self._synchrony_is_clear and high):
+            return None
+        query = self.variant.fingerprint
+        return measure_timing(
+            bones_of(query), bones_of(reference), *self._synchrony_line, query.seconds_per_word
+        )
+
+    def _parts(self, reference: Fingerprint) -> dict[str, float]:
+        """All values that the score and the likelihood ratio were computed from.
+
+        The lag is when on the reference's clock the query's clock begins. Without bones on either side there
+        is no synchrony.
+        """
+        words, synchrony, query = self.scores.words, self.scores.synchrony, self.variant.fingerprint
+        channels = zip(
+            self.variant.codebook.channels, words.cosines[:, self.number], self.variant.seen, strict=True
+        )
+        offset, tempo = self._synchrony_line
+        lag = reference.start + offset * query.seconds_per_word - tempo * query.start
+        return {
+            **{name: float(values[self.number]) for name, values in words.parts.items()},
+            "order": float(words.lines.agreements[self.number]),
+            "synchrony": float(synchrony.heights[self.number]),
+            "synchrony_ratio": float(synchrony.ratios[self.number]),
+            "synchrony_seconds": float(synchrony.overlaps[self.number]),
+            "synchrony_lag": float(lag),
+            "query_bones": _share_of_bones(query),
+            "reference_bones": _share_of_bones(reference),
+            **{name: max(0.0, float(cosine)) for name, cosine, shown in channels if shown > 0},
+        }
 
 
 def _timing_parts(timing: Timing | None) -> dict[str, float]:
     if timing is None:
         return {}
     return {"timing_jitter": timing.jitter, "timing_correlation": timing.correlation}
-
-
-def _parts(number: int, reading: Variant, scored: VariantScores, reference: Fingerprint) -> dict[str, float]:
-    """Everything that the score and the likelihood ratio were made of.
-
-    The lag is where in the reference the clock of the query begins. Without bones on either side there was
-    no synchrony to measure.
-    """
-    judged, synchrony = scored.judged, scored.synchrony
-    by_channel = {
-        name: max(0.0, float(cosine))
-        for name, cosine, shown in zip(
-            reading.codebook.channels, judged.cosines[:, number], reading.seen, strict=True
-        )
-        if shown > 0
-    }
-    parts = {name: float(values[number]) for name, values in judged.parts.items()}
-    moving = {
-        "synchrony": float(synchrony.heights[number]),
-        "synchrony_ratio": float(synchrony.ratios[number]),
-        "synchrony_seconds": float(synchrony.overlaps[number]),
-        "synchrony_lag": _lag_seconds(number, reading.fingerprint, synchrony, reference),
-        "query_bones": _share_of_bones(reading.fingerprint),
-        "reference_bones": _share_of_bones(reference),
-    }
-    return {**parts, "order": float(judged.lines.agreements[number]), **moving, **by_channel}
-
-
-def _lag_seconds(number: int, query: Fingerprint, synchrony: Synchrony, reference: Fingerprint) -> float:
-    offset, tempo = float(synchrony.offsets[number]), TEMPI[synchrony.tempi[number]]
-    return float(reference.start + offset * query.seconds_per_word - tempo * query.start)
 
 
 def _share_of_bones(fingerprint: Fingerprint) -> float:

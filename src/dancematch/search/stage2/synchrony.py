@@ -55,7 +55,7 @@ class SynchronyPeak:
     tempo: float  # the track's steps per step of the query
 
 
-class Pointing:
+class SynchronyQuery:
     """One variant of the query made ready to be compared with many candidates."""
 
     def __init__(self, bones: BoneArray, tempi: NDArray[np.float64], seconds_per_step: float) -> None:
@@ -63,8 +63,8 @@ class Pointing:
         self._ways = np.round(np.arange(len(bones)) * tempi[:, None]).astype(np.int64)
         self._seconds = seconds_per_step
 
-    def synchrony(self, candidates: Bones) -> Synchrony:
-        """The best line in each candidate."""
+    def compare(self, candidates: Bones) -> Synchrony:
+        """Return the best line in each candidate."""
         offsets = candidates.offsets
         found = np.zeros((5, len(offsets) - 1), np.float32)  # the first five fields of `Synchrony`
         tempi = np.zeros(len(offsets) - 1, np.int64)
@@ -90,7 +90,7 @@ def synchrony_peak(query: Fingerprint, track: Fingerprint, tempi: Sequence[float
         return None
     step = query.seconds_per_word
     one = Bones(track.bones, np.array([0, len(track)], np.int64))
-    found = Pointing(query.bones, np.array(tempi), step).synchrony(one)
+    found = SynchronyQuery(query.bones, np.array(tempi), step).compare(one)
     if not found.overlaps[0]:
         return None
     return SynchronyPeak(

@@ -22,7 +22,7 @@ class Placement:
     agreement: float  # 1 = word for word the same, 0 = as unrelated words are
 
 
-def usual_similarity(codebook: Codebook, counts: NDArray[np.integer]) -> FloatArray:
+def expected_similarity(codebook: Codebook, counts: NDArray[np.integer]) -> FloatArray:
     """How alike each word is to the words of an ordinary dance, [channels, words].
 
     `counts` says how often each word occurs there. A word such as "standing, arms down" is
@@ -94,8 +94,8 @@ def _placement(
     shared = np.flatnonzero((columns >= 0) & (columns < len(reference)))
     first, last = int(shared[0]), int(shared[-1])
     # An overlap shorter than the shorter clip counts as if the rest of it had said nothing.
-    stretch = max(1.0, min(len(query), len(reference)) / len(shared))
-    possible = max(float(full[shared].sum()) * stretch, 1e-6)
+    segment = max(1.0, min(len(query), len(reference)) / len(shared))
+    possible = max(float(full[shared].sum()) * segment, 1e-6)
     return Placement(
         query=query.span(first, last),
         reference=reference.span(int(columns[first]), int(columns[last])),

@@ -126,7 +126,7 @@ def is_large(path: Path) -> bool:
     return path.stat().st_size > LARGE
 
 
-def mapped(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
+def map_array(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
     """A flat array left on disk; raises one of `DAMAGE` if it is of another kind, or not what was written.
 
     Without a checksum only the kind and the length in the header are looked at.
@@ -139,7 +139,7 @@ def mapped(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
     return array
 
 
-def cut(whole: Parts, sizes: Any) -> list[Parts]:
+def split_array(whole: Parts, sizes: Any) -> list[Parts]:
     """An array, or list, in parts of these sizes; raises a ValueError if they are not all of it."""
     lengths = np.asarray(sizes, dtype=np.int64)
     ends = np.cumsum(lengths).tolist()

@@ -1,7 +1,7 @@
-"""What a catalogue's dances are entered as: each dancer's words as a whole and, when long, in windows too.
+"""The entries of stage one: each track as a whole and, when long, in overlapping windows too.
 
-The histogram of three minutes does not show the five seconds somebody danced of it. Entries are
-numbered as stage one numbers them; an entry says which track it is of, and which words of it.
+The histogram of three minutes does not show the five seconds of it that a query covers. Entries are numbered
+as stage one numbers them; each is a segment of a track.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ WINDOWED_FROM_SECONDS = 9.0  # a shorter dance is found well enough as a whole
 
 
 def window_bounds(fingerprint: Fingerprint) -> Iterator[tuple[int, int]]:
-    """First and last word of each window of a long fingerprint; none for a short one."""
+    """Yield first and last word of each window of a long fingerprint; nothing for a short one."""
     return _window_bounds(len(fingerprint), fingerprint.seconds_per_word)
 
 
@@ -37,13 +37,13 @@ def _window_bounds(total: int, seconds_per_word: float) -> Iterator[tuple[int, i
 
 
 def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
-    """The overlapping stretches a long fingerprint is also known by; none for a short one."""
+    """Yield the windows of a long fingerprint; nothing for a short one."""
     for first, last in window_bounds(fingerprint):
         yield fingerprint.segment(first, last)
 
 
-class Grown:
-    """A numpy array that takes more rows at its end; what was read of it before stays as it was."""
+class GrowingArray:
+    """A numpy array that rows are appended to; what was read of it before stays as it was."""
 
     def __init__(self, start: NDArray[Any]) -> None:
         self._buffer, self._count = start, len(start)
@@ -57,7 +57,7 @@ class Grown:
         return self._buffer[: self._count]
 
     def extend(self, rows: NDArray[Any]) -> None:
-        """Put rows at the end; the space doubles when it is used up."""
+        """Append rows; the space doubles when it is used up."""
         total = self._count + len(rows)
         if total > len(self._buffer):
             larger = np.empty((max(total, 2 * self._count), *self._buffer.shape[1:]), self._buffer.dtype)
@@ -82,8 +82,8 @@ BACKGROUND_TRACK = -1  # the track of an entry that is no dance of the catalogue
 _NAMELESS = -1  # a dance without a label or collection
 
 
-class Kept(NamedTuple):
-    """Entries as plain arrays and lists."""
+class StoredEntries(NamedTuple):
+    """Entries as the index cache holds them."""
 
     facts: NDArray[Any]  # [tracks] `FACTS`
     alive: NDArray[np.bool_]  # [tracks]
@@ -96,16 +96,16 @@ class Entries:
     """The tracks and entries of a catalogue; those of removed dances keep their numbers."""
 
     def __init__(self) -> None:
-        self._facts = Grown(np.zeros(0, FACTS))
-        self._alive = Grown(np.zeros(0, np.bool_))
-        self._entries = Grown(np.zeros(0, ENTRY))
-        self._dancers = Grown(np.zeros(0, np.int32))  # of each dance, that are there
+        self._facts = GrowingArray(np.zeros(0, FACTS))
+        self._alive = GrowingArray(np.zeros(0, np.bool_))
+        self._entries = GrowingArray(np.zeros(0, ENTRY))
+        self._track_counts = GrowingArray(np.zeros(0, np.int32))  # per dance: tracks that are there
         self.names: list[str] = []  # dances by number
         self._texts: dict[str, int] = {}  # labels and collections
         self.dances = 0  # how many are there
-        self.strangers = range(0)  # the entries of nobody: always the first
+        self.background = range(0)  # entries of unrelated dances: always the first
 
-    # Who only searches needs neither of these two: after opening they are made by the first change.
+    # A search needs neither of these two: after opening, the first change makes them.
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -116,14 +116,14 @@ class Entries:
         tracks = self.tracks
         return dict(zip(self._facts.rows["key"][tracks].tolist(), tracks.tolist(), strict=True))
 
-    def add_strangers(self, fingerprints: Sequence[Fingerprint]) -> None:
-        """Enter clips that are no dances of the catalogue."""
+    def add_background(self, fingerprints: Sequence[Fingerprint]) -> None:
+        """Add clips that are no dances of the catalogue."""
         rows = [(BACKGROUND_TRACK, 0, len(fingerprint) - 1) for fingerprint in fingerprints]
-        self.strangers = range(len(rows))
+        self.background = range(len(rows))
         self._entries.extend(np.array(rows, dtype=ENTRY))
 
     def add(self, tracks: PackedTracks) -> SegmentBounds:
-        """Enter dancers; returns what stage one is to enter, in the order of the entries' numbers."""
+        """Add tracks; returns the segments of their entries, in the order of the entries' numbers."""
         numbers, by_key = self._numbers, self._by_key
         first, known = len(self._facts), len(self.names)
         facts = np.zeros(len(tracks), FACTS)
@@ -138,24 +138,24 @@ class Entries:
         facts["collection"] = [self._text(text) for text in tracks.collections]
         by_key.update(zip(tracks.keys.tolist(), range(first, first + len(tracks)), strict=True))
         rows = _entries_of(tracks, first)
-        # Who searches meanwhile meets a track here as soon as it is alive; all else must stand by then.
+        # A concurrent search finds a track as soon as it is alive; all else must be there by then.
         self._entries.extend(rows)
         self._facts.extend(facts)
         self._alive.extend(np.ones(len(tracks), np.bool_))
-        self._dancers.extend(np.zeros(len(numbers) - known, np.int32))
+        self._track_counts.extend(np.zeros(len(numbers) - known, np.int32))
         self._count(facts["dance"], 1)
-        return _placed(rows)
+        return _bounds_of(rows)
 
     def _count(self, dances: NDArray[np.integer], change: int) -> None:
-        """Note that so many tracks of dances came or went."""
-        np.add.at(self._dancers.rows, dances, change)
-        self.dances = int(np.count_nonzero(self._dancers.rows))
+        """Count tracks of dances as added or removed."""
+        np.add.at(self._track_counts.rows, dances, change)
+        self.dances = int(np.count_nonzero(self._track_counts.rows))
 
     def _text(self, text: str | None) -> int:
         return _NAMELESS if text is None else self._texts.setdefault(text, len(self._texts))
 
     def remove(self, keys: Sequence[int]) -> dict[int, int]:
-        """Forget dancers, those of them that are known; their keys and the numbers of their tracks."""
+        """Remove tracks, those of them that are known; returns track numbers by key."""
         known = {key: self._by_key.pop(key) for key in dict.fromkeys(keys) if key in self._by_key}
         tracks = list(known.values())
         if tracks:
@@ -164,9 +164,9 @@ class Entries:
         return known
 
     def of_tracks(self, tracks: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers of tracks' entries, track by track and the whole first; and where each track begins."""
+        """Return the numbers of tracks' entries, the whole track first, and where each track begins."""
         known = self._entries.rows["track"]
-        wanted = tracks.astype(known.dtype)  # of another type, all that is known would be copied
+        wanted = tracks.astype(known.dtype)  # of another type, the whole column would be copied
         firsts = np.searchsorted(known, wanted)
         sizes = np.searchsorted(known, wanted, side="right") - firsts
         begins = np.cumsum(sizes) - sizes
@@ -178,24 +178,24 @@ class Entries:
         return self._facts.rows
 
     def keys_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The keys that tracks were entered with."""
+        """Return the keys of tracks."""
         return np.asarray(self._facts.rows["key"][tracks])
 
     def tracks_with(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The numbers of the tracks, all of them there, that were entered with these keys."""
+        """Return the numbers of the tracks with these keys, which must all be there."""
         return np.array([self._by_key[key] for key in keys.tolist()], dtype=np.int64)
 
     def places_of(self, entries: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Which of its track's entries each entry is: 0 is the whole."""
+        """Return which of its track's entries each entry is: 0 is the whole."""
         known = self._entries.rows["track"]
         return np.asarray(entries - np.searchsorted(known, known[entries]), dtype=np.int64)
 
-    def placed(self, entries: NDArray[np.integer]) -> SegmentBounds:
-        """Where the entries' words stand."""
-        return _placed(self._entries.rows[entries])
+    def bounds(self, entries: NDArray[np.integer]) -> SegmentBounds:
+        """Return the segments that entries are of."""
+        return _bounds_of(self._entries.rows[entries])
 
     def dances_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int32]:
-        """The numbers of the tracks' dances."""
+        """Return the numbers of the tracks' dances."""
         return np.asarray(self._facts.rows["dance"][tracks])
 
     @property
@@ -209,7 +209,7 @@ class Entries:
         return np.flatnonzero(self._alive.rows)
 
     def allowed(self, only: DanceFilter) -> NDArray[np.bool_]:
-        """Whether a search for `only` may find each track."""
+        """Return whether a search for `only` may find each track."""
         facts, allowed = self._facts.rows, self._alive.rows.copy()
         for name in ("label", "collection"):
             text = getattr(only, name)
@@ -224,52 +224,52 @@ class Entries:
         return allowed
 
     def dances_named(self, names: Iterable[str]) -> list[int]:
-        """The numbers of those of the dances that are there."""
+        """Return the numbers of those dances that are there."""
         numbers = [self._numbers[name] for name in names if name in self._numbers]
-        return [number for number in numbers if self._dancers.rows[number]]
+        return [number for number in numbers if self._track_counts.rows[number]]
 
     def dances_searched(self, only: DanceFilter) -> int:
-        """How many dances could be found by chance: those the filters leave, whichever one is asked about."""
+        """Return how many dances an E-value counts: those the filters leave, whatever `among` says."""
         filters = replace(only, among=None)
         return self.dances if filters == ALL_DANCES else self.dances_among(self.allowed(filters), filters)
 
     def dances_among(self, allowed: NDArray[np.bool_], only: DanceFilter) -> int:
-        """How many dances the allowed tracks are of."""
+        """Return how many dances the allowed tracks are of."""
         if only == ALL_DANCES:
             return self.dances
         return int(np.count_nonzero(np.bincount(self.dances_of(np.flatnonzero(allowed)))))
 
     def entries_among(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether each entry is of an allowed track."""
+        """Return whether each entry is of an allowed track."""
         tracks = self._entries.rows["track"]
         return np.append(allowed, False)[np.where(tracks < len(allowed), tracks, BACKGROUND_TRACK)]
 
     @property
-    def kept(self) -> Kept:
-        """All of it, as it is kept in files."""
+    def stored(self) -> StoredEntries:
+        """All of it, as the index cache holds it."""
         rows = (self._facts.rows, self._alive.rows.copy(), self._entries.rows)
-        return Kept(*rows, list(self.names), list(self._texts))
+        return StoredEntries(*rows, list(self.names), list(self._texts))
 
     @classmethod
-    def restored(cls, kept: Kept, strangers: int) -> "Entries":
-        """What was kept, as it was; the first `strangers` entries are nobody's."""
+    def restore(cls, stored: StoredEntries, background: int) -> "Entries":
+        """Return stored entries, the first `background` of which are of unrelated dances."""
         made = cls()
-        made._facts, made._alive = Grown(kept.facts), Grown(kept.alive.copy())
-        made._entries, made.names = Grown(kept.entries), kept.names
-        made._texts = {text: number for number, text in enumerate(kept.texts)}
-        living = kept.facts["dance"][kept.alive]
-        made._dancers = Grown(np.bincount(living, minlength=len(made.names)).astype(np.int32))
-        made.dances = int(np.count_nonzero(made._dancers.rows))
-        made.strangers = range(strangers)
+        made._facts, made._alive = GrowingArray(stored.facts), GrowingArray(stored.alive.copy())
+        made._entries, made.names = GrowingArray(stored.entries), stored.names
+        made._texts = {text: number for number, text in enumerate(stored.texts)}
+        living = stored.facts["dance"][stored.alive]
+        made._track_counts = GrowingArray(np.bincount(living, minlength=len(made.names)).astype(np.int32))
+        made.dances = int(np.count_nonzero(made._track_counts.rows))
+        made.background = range(background)
         return made
 
 
-def _placed(rows: NDArray[Any]) -> SegmentBounds:
+def _bounds_of(rows: NDArray[Any]) -> SegmentBounds:
     return SegmentBounds(*(rows[name].astype(np.int64) for name in ("track", "first", "last")))
 
 
 def _entries_of(tracks: PackedTracks, first: int) -> NDArray[Any]:
-    """Every track as a whole and, when long, in windows; tracks are numbered from `first` on."""
+    """The entries of tracks that are numbered from `first` on."""
     lengths, clocks = np.diff(tracks.packed.offsets), tracks.packed.clocks[:, 1]
     rows = np.zeros(len(tracks), ENTRY)
     rows["track"], rows["last"] = np.arange(first, first + len(tracks)), lengths - 1

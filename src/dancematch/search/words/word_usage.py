@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Usage(NamedTuple):
+class WordUsage(NamedTuple):
     """How some entries use words; cells are words of channels, channel by channel."""
 
     entries: int
@@ -15,7 +15,7 @@ class Usage(NamedTuple):
     totals: NDArray[np.int64]  # [cells] how often they have it in all
 
 
-def usage_of_all(parts: Sequence[Usage]) -> Usage:
+def add_usages(parts: Sequence[WordUsage]) -> WordUsage:
     """The usage by the entries of all parts, of which there is at least one."""
     entries, documents, totals = zip(*parts, strict=True)
-    return Usage(sum(entries), np.sum(documents, axis=0), np.sum(totals, axis=0))
+    return WordUsage(sum(entries), np.sum(documents, axis=0), np.sum(totals, axis=0))

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.search.stage1.histogram import (
     DEFAULT_WEIGHTING,
-    damped,
     inverse_document_frequency,
+    unit_histogram,
     word_counts,
 )
 from dancematch.server.schemas.dances import MapPointResponse, MapResponse
@@ -87,6 +87,4 @@ def weighted_histograms(fingerprints: Sequence[Fingerprint]) -> Doubles:
     """The word histograms as a search weighs them, of length 1 per channel: [n, channels * words]."""
     counts = np.stack([word_counts(one) for one in fingerprints])  # [n, channels, words]
     idf = inverse_document_frequency((counts > 0).sum(axis=0), len(fingerprints), DEFAULT_WEIGHTING)
-    weighted = damped(counts, DEFAULT_WEIGHTING) * idf
-    weighted /= np.maximum(np.linalg.norm(weighted, axis=2, keepdims=True), 1e-9)
-    return weighted.reshape(len(fingerprints), -1).astype(np.float64)
+    return unit_histogram(counts, idf, DEFAULT_WEIGHTING).reshape(len(fingerprints), -1).astype(np.float64)
