@@ -12,7 +12,7 @@ from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.search import explain as explain_module
 from dancematch.search.engine import Query
-from dancematch.search.explain import SAID, explain
+from dancematch.search.explain import SHARED_WORDS, explain
 from dancematch.search.metrics.weights import write_weights
 from dancematch.search.settings import DEFAULT_SETTINGS, SETTINGS
 from dancematch.types import Motion
@@ -226,7 +226,7 @@ def test_the_words_named_are_where_they_are_said(db):
         (match, *_) = known.engine().search([read])
         why, evidence = explain(known.engine(), read, match)
 
-    assert 0 < len(why.words) <= SAID
+    assert 0 < len(why.words) <= SHARED_WORDS
     assert 0 < sum(said.share for said in why.words) <= 1
     for said in why.words:
         channel = evidence.codebook.channels.index(said.channel)
