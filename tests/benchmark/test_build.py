@@ -192,9 +192,9 @@ def test_no_person_is_named_in_a_release(workplace):
     """No file holds an uploader, a title, a place on disk, a picture, or the joints of a face."""
     release = workplace / "out" / "release"
     files = [path for path in release.rglob("*") if path.is_file()]
-    told = {".md", ".json", ".jsonl", ".csv", ".npz", ".sha256"}
+    suffixes = {".md", ".json", ".jsonl", ".csv", ".npz", ".sha256"}
 
-    assert told == {path.suffix for path in files}
+    assert suffixes == {path.suffix for path in files}
     for path in files:
         content = path.read_bytes().lower()
         names = [b"ann example", b"carla", b"bob", b"@", b"second try", b".mp4", str(workplace).encode()]
@@ -219,23 +219,23 @@ def test_datasets_finds_the_splits_by_the_cards_header(workplace):
 
 @pytest.mark.parametrize("edition", ["workplace", "rendered"])
 def test_the_cards_header_tells_the_type_of_every_column(edition, request):
-    """Guessed types differ where a split has nothing in a column; those that are told hold for every row."""
+    """Guessed types differ where a split has nothing in a column; those in the header hold for every row."""
     release = read_release(request.getfixturevalue(edition) / ("out" if edition == "workplace" else ""))
     header = (release.folder / "README.md").read_text(encoding="utf-8").split("---\n")[1]
     columns = header.partition("  features:")[2].split("\n  - name: ")[1:]
-    told = {name: kind.strip() for name, kind in (column.split("\n", 1) for column in columns)}
+    types = {name: kind.strip() for name, kind in (column.split("\n", 1) for column in columns)}
     kinds = {"string": str, "int64": int, "float64": float, "bool": bool}
     for entry in release.entries:
-        assert list(told) == list(entry.to_row())
+        assert list(types) == list(entry.to_row())
         for name, value in entry.to_row().items():
             if isinstance(value, dict):
-                parts = told[name].partition("struct:\n")[2].replace("dtype:", "").split("- name: ")[1:]
+                parts = types[name].partition("struct:\n")[2].replace("dtype:", "").split("- name: ")[1:]
                 struct = dict(part.split() for part in parts)
                 assert {key: type(part) for key, part in value.items()} == {
                     key: kinds[kind] for key, kind in struct.items()
                 }
             elif value is not None:
-                assert kinds[told[name].removeprefix("dtype: ")] is type(value)
+                assert kinds[types[name].removeprefix("dtype: ")] is type(value)
 
 
 @pytest.mark.parametrize(
@@ -395,9 +395,9 @@ def test_the_command_line_builds_from_motion_files(tmp_path):
     labels = tmp_path / "labels.csv"
     labels.write_text("id,name\n" + "".join(f"{label.label_id},{label.name}\n" for label in LABELS[:4]))
     line = ("benchmark", clips, "-o", tmp_path / "out", "--labels", labels, "--model", "floor", "--json")
-    (told,) = run_main(*line).objects
+    (summary,) = run_main(*line).objects
 
-    assert (3, 2, 1) == (told["clips"], told["labels"], told["for_review"])
+    assert (3, 2, 1) == (summary["clips"], summary["labels"], summary["for_review"])
     assert 2 == run_main("benchmark", "-o", tmp_path / "out").code
     assert 2 == run_main("benchmark", "--synthetic", "--labels", labels, "-o", tmp_path / "out").code
 

@@ -113,7 +113,7 @@ def test_the_papers_preset_is_the_papers():
 def test_networks_learn(name):
     """A few steps on one dance halve the error, through the quantiser."""
     model = small(SHAPES[name]).train()
-    motion = danced(1)
+    motion = danced(1, frames=32)
     start(model, motion)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     errors = []

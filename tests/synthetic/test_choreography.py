@@ -123,7 +123,7 @@ def test_hands_stay_outside_the_trunk():
     assert np.mean(inside) < 0.02
 
 
-def test_a_dance_is_recognised_whoever_dances_it():
+def test_a_dance_is_recognised_for_every_dancer():
     """Every performance is nearer to all others of its dance than to any other dance."""
     dances, dancers = 10, 3
     shown = np.array(

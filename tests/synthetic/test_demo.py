@@ -58,7 +58,7 @@ def test_a_dance_that_was_never_learnt_is_not_recognised(finished: Demo) -> None
 
 
 def test_the_report_needs_nothing_beside_it(finished: Demo) -> None:
-    """Every picture is inside the page, both answers are told, and that all is rendered is said."""
+    """Every picture is inside the page, it has both answers and says that all is rendered."""
     page = write_report(finished).read_text(encoding="utf-8")
 
     assert 8 == page.count("data:image/jpeg;base64,")

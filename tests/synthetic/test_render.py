@@ -108,7 +108,7 @@ def test_sides_appear_where_a_camera_sees_them():
 
 @settings(max_examples=30, deadline=None)
 @given(azimuth=st.floats(-360, 360), height=st.floats(0.3, 3), focal=st.floats(0.8, 3))
-def test_everybody_fits_the_picture(azimuth, height, focal):
+def test_dancers_fit_the_picture(azimuth, height, focal):
     points = project(dance(3), Camera(azimuth=azimuth, height=height, focal=focal), SIZE)
 
     assert points.min() > 0

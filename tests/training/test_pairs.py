@@ -119,7 +119,7 @@ def test_views_that_show_nothing_of_their_source_are_passed_over():
     assert [] == pair_views([upside_down, hardly_seen, view_of("tango", dance(3), 10), source])
 
 
-def test_dances_to_judge_by_are_never_learned():
+def test_held_out_dances_are_never_trained_on():
     clips = [make_track(aist(dancer, number), dance(1)) for dancer in (1, 2) for number in range(1, 9)]
     learned, apart = split_tracks(clips, 0.3, seed=0)
 

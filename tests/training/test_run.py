@@ -135,7 +135,9 @@ def test_training_stops_when_nothing_gets_better(tmp_path):
 
 
 def test_the_paper_trains_by_the_papers_losses(tmp_path):
-    plan = make_plan("paper", {**TINY, "network": {"dim": 8, "layers": 1, "heads": 2, "vocabulary": 8}})
+    training = {**TINY["training"], "steps": 6}
+    network = {"dim": 8, "layers": 1, "heads": 2, "vocabulary": 8}
+    plan = make_plan("paper", {"network": network, "training": training})
     run_to_the_end(tmp_path, plan)
     last = logged(tmp_path)[-1]
 
@@ -154,7 +156,7 @@ def test_the_paper_trains_by_the_papers_losses(tmp_path):
 def test_every_loss_can_be_asked_for(tmp_path):
     """All terms at once, balanced commitment and hidden joints included: each is measured and learned."""
     weights = {field.name: 1.0 for field in fields(LossWeights)}
-    training = {**TINY["training"], "balance_commitment": True, "revival": "epoch"}
+    training = {**TINY["training"], "steps": 6, "balance_commitment": True, "revival": "epoch"}
     tables = {**TINY, "training": training, "weights": weights, "views": {"dropout": 0.2}}
     run_to_the_end(tmp_path, make_plan("default", tables))
     last = logged(tmp_path)[-1]

@@ -99,12 +99,12 @@ def test_misspelt_genres_are_refused(two_dances, tmp_path):
 
 def test_files_without_a_visible_dancer_are_left_out(two_dances, tmp_path):
     """Each with a line of its own; what is left must be enough."""
-    told = refuse(two_dances, tmp_path / "x").err
+    printed = refuse(two_dances, tmp_path / "x").err
 
     for number in range(3):
-        assert f"left out: no dancer is visible in {two_dances / f'empty{number}.npz'}\n" in told
-    assert f"{two_dances}: 2 files, 17 seconds\n" in told
-    assert told.endswith("two of them held out to measure progress, got 2; give more motions\n")
+        assert f"left out: no dancer is visible in {two_dances / f'empty{number}.npz'}\n" in printed
+    assert f"{two_dances}: 2 files, 17 seconds\n" in printed
+    assert printed.endswith("two of them held out to measure progress, got 2; give more motions\n")
 
 
 def test_an_invalid_plan_is_refused_before_anything_is_written(two_dances, tmp_path):
@@ -125,7 +125,7 @@ def test_one_is_not_several():
 
 
 def test_help_says_what_the_choices_mean():
-    told = " ".join(run_main("train", "--help").out.split())
+    printed = " ".join(run_main("train", "--help").out.split())
 
-    assert "words depend on their place in a chunk" in told
-    assert "seven body parts, for these and seven ways in which they go together" in told
+    assert "words depend on their place in a chunk" in printed
+    assert "seven body parts, for these and seven ways in which they go together" in printed

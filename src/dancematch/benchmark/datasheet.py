@@ -101,7 +101,7 @@ def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> st
         [
             f"# Datasheet: DanceTypesBenchmark ({facts.edition})\n",
             "## Why it was made\n",
-            "To measure how well a dance is recognised when somebody else performs it: other body, camera,",
+            "To measure how well a dance is recognised when another person performs it: other body, camera,",
             "tempo and room. A label is a choreography; an answer is right if it has the query's label.\n",
             "## What is in it\n",
             _format_counts(entries),
@@ -109,8 +109,9 @@ def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> st
             "## How it was collected\n",
             _COLLECTED_SYNTHETIC if facts.synthetic else _COLLECTED,
             "## How it was prepared\n",
-            f"Skeletons: {facts.estimator}, every dancer in view, 30 frames a second, smoothed, 15 joints",
-            "in metres, y up; one rigid move a clip puts the dancer at the origin, facing +z, feet at y = 0.",
+            f"Skeletons: {facts.estimator}, every dancer in view, 30 frames per second, smoothed, 15 joints",
+            "in metres, y up; one rigid transform per clip puts the dancer at the origin, facing +z,",
+            "feet at y = 0.",
             f"Words: model `{facts.model_id}`, made from exactly these skeletons.\n",
             "## Labels\n",
             "A label is taken from title, tags and description, spelt rightly or nearly so, if the clearest",
@@ -118,8 +119,8 @@ def format_datasheet(entries: Sequence[ReleaseEntry], facts: ReleaseFacts) -> st
             _format_table("labelled by", Counter(entry.labelled_by for entry in entries)),
             "## Splits\n",
             "By performer: all clips that share any name or id of an uploader are in one split. Clips whose",
-            "uploader is not known count as one performer. The same video is kept once; a copy that somebody",
-            "else uploaded and that was encoded anew is not detected.\n",
+            "uploader is not known count as one performer. The same video is kept once; a copy that was",
+            "uploaded by another person and encoded again is not detected.\n",
             _describe_overlap(entries),
             "## What was left out\n",
             f"{facts.clips_given} clips were given, {len(entries)} are in.\n",
@@ -148,7 +149,7 @@ manifest says what each clip shows: tempo, mirror image, camera, noise and who e
 """
 _LICENCES = """\
 Each clip's source keeps its own terms; what is stated there is counted below, "none" where nothing
-is. Choreographies may be protected. Whoever publishes this release must see that they may.
+is. Choreographies may be protected. Check that you may publish this release before you do.
 """
 _LICENCES_SYNTHETIC = """\
 Made by DanceMatch alone and under its licence, Apache-2.0; no third party's material is in it.
@@ -156,7 +157,7 @@ Made by DanceMatch alone and under its licence, Apache-2.0; no third party's mat
 _PEOPLE = """\
 No video, picture, sound, title, address or name is included. Performers are keyed hashes, and the key
 is not published. The joints of the face are left out. A skeleton may still be told from another by
-proportions and manner: do not try to identify anybody with it, and remove a clip when its performer asks.
+proportions and manner: do not try to identify a person with it, and remove a clip when its performer asks.
 """
 _PEOPLE_SYNTHETIC = """\
 There are none: bodies and manners are drawn at random.
@@ -179,7 +180,7 @@ def _describe_labels(entries: Sequence[ReleaseEntry]) -> str:
     several = sum(entry.dancers > 1 for entry in entries)
     middle = clips[len(clips) // 2]
     return (
-        f"Clips a label: {clips[0]} to {clips[-1]}, {middle} in the middle."
+        f"Clips per label: {clips[0]} to {clips[-1]}, median {middle}."
         f" Clips that show several dancers: {several}.\n"
     )
 

@@ -19,7 +19,7 @@ class TrainingTrack:
 
     name: str
     joints: FloatArray  # [frames, joints of the canonical skeleton, 3]
-    dance: str  # equal for tracks that must never be told apart
+    dance: str  # equal for tracks that must not be contrasted with each other
     dancer: str | None = None  # None where the name does not say
     view_of: str | None = None  # name of the track that a pose estimator saw
 
