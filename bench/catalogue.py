@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.sql.schema import tracks
-from dancematch.catalogue.stats import stats_of
+from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.catalogue.transfer.copying import copy_catalogue
 from dancematch.catalogue.transfer.dance_rows import Copied
@@ -135,7 +135,7 @@ def main() -> None:
         store = Store(Path(folder) / "dances.db", "bench")
         print(json.dumps(adding(store, options.dances, options.batch, options.seed)), flush=True)
         print(json.dumps(following(store, options.seed)), flush=True)
-        count = stats_of(store).dancers
+        count = count_stats(store).dancers
         file = str(Path(folder) / "dances.db")
         copied = copying(file, str(Path(folder) / "copy.db"), "SQLite to SQLite", count)
         print(json.dumps(copied), flush=True)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
 
-from dancematch.catalogue.packed import packed_tracks
+from dancematch.catalogue.packed import read_packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.pipeline.cached_engine import CachedEngine
 
@@ -94,7 +94,7 @@ def measure(made: Crowd, count: int, folder: Path) -> dict:
         kept = CachedEngine(store, made.codebook, made.background)
         return seconds(kept.current), seconds(lambda: kept.current().search(query)), seconds(kept.settle)
 
-    read = seconds(lambda: [len(piece.keys) for piece in packed_tracks(store)[1]])
+    read = seconds(lambda: [len(piece.keys) for piece in read_packed_tracks(store)[1]])
     first, again = opened(), opened()
     added(made, store, 2 * count, 100)
     changed = opened()

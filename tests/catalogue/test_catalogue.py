@@ -11,7 +11,7 @@ import pytest
 from dance_samples import MODEL, dance, random_words, toy_codebook
 from dancematch.catalogue.records import require_name
 from dancematch.catalogue.store import Dance, Store, StoredTrack
-from dancematch.catalogue.verify import problems_of
+from dancematch.catalogue.verify import find_problems
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -424,7 +424,7 @@ def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
     assert len(told) <= len(found) <= len(told) + 1
     assert set(told) <= set(names(store))
     assert store.generation == len(found)
-    assert [] == list(problems_of(store))
+    assert [] == list(find_problems(store))
     matches = Engine(toy_codebook(), found).search([Query(wanted.segment(20, 60))], limit=1)
     assert ["d7"] == [match.dance_id for match in matches]
     put(store, "and on")

@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
-from dancematch.catalogue.verify import problems_of
+from dancematch.catalogue.verify import find_problems
 from dancematch.errors import CatalogueError
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion, Span
@@ -160,7 +160,7 @@ def kill_many(path: str, kills: str) -> None:
                 "unheard_of": sorted(found - there - unsure),
                 "torn": (unsure & found) not in (set(), unsure),
                 "half": half_dances(store) if kill % 10 == 9 else [],
-                "problems": [str(problem) for problem in problems_of(store)],
+                "problems": [str(problem) for problem in find_problems(store)],
                 "in_flight": bool(unsure),
             }
         )
@@ -208,7 +208,7 @@ def kill_makers(path: str) -> None:
         connection.close()
         store = Store(attempt, MODEL)
         store.add(*made("room-1"))
-        tell([tables, half_dances(store), [str(problem) for problem in problems_of(store)]])
+        tell([tables, half_dances(store), [str(problem) for problem in find_problems(store)]])
         store.close()
         if lines == ["done"]:
             return
@@ -271,7 +271,7 @@ def test_two_writers_and_three_readers_at_once(tmp_path):
     assert [[[wanted, []]]] * 3 == reports[2:]
     assert wanted == [dance.dance_id for dance in store.dances()]
     assert generations == store.generation
-    assert ([], []) == (half_dances(store), list(problems_of(store)))
+    assert ([], []) == (half_dances(store), list(find_problems(store)))
     store.close()
 
 
@@ -301,7 +301,7 @@ def test_a_full_disk_refuses_a_batch_entirely_and_keeps_all_others(tmp_path):
         assert complaint.startswith(f"the catalogue {path} cannot be used: ")
         assert "\n" not in complaint
     assert told == left == [dance.dance_id for dance in store.dances()]
-    assert ([], []) == (half_dances(store), list(problems_of(store)))
+    assert ([], []) == (half_dances(store), list(find_problems(store)))
     store.add(*made("room-1"))
     store.exclude("room-1", Span(0, 1))
     store.close()

@@ -8,9 +8,9 @@ import pytest
 
 from dance_samples import MODEL, dance, random_words, shipped
 from dancematch.catalogue.records import Dance, StoredTrack
-from dancematch.catalogue.stats import stats_of
+from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Store
-from dancematch.catalogue.verify import Problem, problems_of
+from dancematch.catalogue.verify import CatalogueProblem, find_problems
 from dancematch.cli import main
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.types import Span
@@ -55,17 +55,17 @@ def run(monkeypatch, capsys):
     return run
 
 
-def problems(path: str) -> list[Problem]:
+def problems(path: str) -> list[CatalogueProblem]:
     store = Store(path, None)
     try:
-        return list(problems_of(store))
+        return list(find_problems(store))
     finally:
         store.close()
 
 
 def test_stats_count_everything(path):
     store = Store(path, None)
-    found = stats_of(store)
+    found = count_stats(store)
 
     assert (3, 4, 1, 35.5, 110 * 2, 1) == (
         found.dances,
@@ -85,7 +85,7 @@ def test_stats_count_everything(path):
 
 def test_stats_of_nothing(tmp_path):
     store = Store(tmp_path / "empty.db", MODEL)
-    found = stats_of(store)
+    found = count_stats(store)
 
     assert (0, 0, 0.0, 0, None, {}, {}) == (
         found.dances,
@@ -96,7 +96,7 @@ def test_stats_of_nothing(tmp_path):
         found.by_collection,
         found.by_label,
     )
-    assert [] == list(problems_of(store))
+    assert [] == list(find_problems(store))
     store.close()
 
 
@@ -141,7 +141,7 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("DELETE FROM tracks WHERE dance = 3", "waltz", "it has no dancer"),
         ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of tracks belong to no dance"),
         ("INSERT INTO exclusions VALUES (77, 0, 1, NULL)", None, "1 row(s) of exclusions belong to no dance"),
-        ('UPDATE exclusions SET "end" = -1', "polka", "a stretch from 0.0 to -1.0 s is excluded"),
+        ('UPDATE exclusions SET "end" = -1', "polka", "a segment from 0.0 to -1.0 s is excluded"),
         ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
         ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
         ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is 'None', not a number"),
@@ -182,9 +182,9 @@ def test_a_flipped_bit_is_found(path, column, what, place):
     changed[place] ^= 1
     run_sql(path, f"UPDATE tracks SET {column} = X'{changed.hex()}' WHERE key = 1")  # noqa: S608  (our own)
 
-    assert [Problem(f"dancer 1: the {what} are damaged: they are not those that were added", "duet")] == (
-        problems(path)
-    )
+    assert [
+        CatalogueProblem(f"dancer 1: the {what} are damaged: they are not those that were added", "duet")
+    ] == (problems(path))
 
 
 def test_a_bit_that_the_disk_flipped_is_found(tmp_path):
@@ -195,9 +195,9 @@ def test_a_bit_that_the_disk_flipped_is_found(tmp_path):
     content[content.find(blob) + 10] ^= 1
     path.write_bytes(content)
 
-    assert [Problem("dancer 1: the words are damaged: they are not those that were added", "polka")] == (
-        problems(path)
-    )
+    assert [
+        CatalogueProblem("dancer 1: the words are damaged: they are not those that were added", "polka")
+    ] == (problems(path))
 
 
 def test_words_of_several_kinds_are_found(path):
@@ -206,7 +206,7 @@ def test_words_of_several_kinds_are_found(path):
     store.add(Dance("odd", "d", "d", 5.0), [StoredTrack(random_words(10, 4, vocabulary=9))])
     store.close()
 
-    assert [Problem("dancer 1: 2 channels of 9 words, others have 2 of 8", "odd")] == problems(path)
+    assert [CatalogueProblem("dancer 1: 2 channels of 9 words, others have 2 of 8", "odd")] == problems(path)
 
 
 def test_a_damaged_file_is_found(tmp_path):
@@ -362,4 +362,4 @@ def test_a_catalogue_tells_of_itself_in_python_too(labelled):
         assert ["c"] == [found.dance_id for found in known.dances()]
     run_sql(labelled, "UPDATE dances SET seconds = 0")
     with open_catalogue(labelled, create=False) as known:
-        assert [Problem("it lasts 0.0 seconds", "c")] == known.verify()
+        assert [CatalogueProblem("it lasts 0.0 seconds", "c")] == known.verify()

@@ -13,7 +13,7 @@ from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import database_rows
 from dancematch.catalogue.transfer.copying import copy_catalogue
 from dancematch.catalogue.transfer.dance_rows import Copied
-from dancematch.catalogue.verify import problems_of
+from dancematch.catalogue.verify import find_problems
 from dancematch.errors import ModelMismatchError
 from dancematch.motion import FPS
 from dancematch.skeletons import BODY15
@@ -72,7 +72,7 @@ def test_a_copy_is_the_same_to_the_byte(source, target):
 
     assert Copied(DANCES, DANCES, 0, DANCES + 1, DANCES) == done
     assert contents(source) == contents(target)
-    assert [] == list(problems_of(store))
+    assert [] == list(find_problems(store))
     original = Store(source, MODEL)
     assert original.identity != store.identity
     original.close()

@@ -17,7 +17,7 @@ from dancematch.catalogue.transfer import plain_folder
 from dancematch.catalogue.transfer.copying import copy_catalogue
 from dancematch.catalogue.transfer.dance_rows import Copied
 from dancematch.catalogue.transfer.plain_folder import HEADER, LINES
-from dancematch.catalogue.verify import problems_of
+from dancematch.catalogue.verify import find_problems
 from dancematch.errors import FormatError, InputError, ModelMismatchError
 from dancematch.motion import FPS
 from dancematch.skeletons import BODY15
@@ -80,7 +80,7 @@ def test_there_and_back_nothing_is_lost(source, new_address, folder, tmp_path):
     assert WHOLE == bring(folder, elsewhere)
     other = Store(elsewhere, MODEL, create=False)
     assert contents(source) == contents(elsewhere)
-    assert [] == list(problems_of(other))
+    assert [] == list(find_problems(other))
     export(elsewhere, tmp_path / "again")
     assert files(folder) == files(tmp_path / "again")
     other.close()
@@ -387,7 +387,7 @@ def test_a_damaged_dance_is_named_and_the_others_are_imported(source, folder, tm
     assert "\n" not in done.failed["Thriller/1983: ünï"]
     assert ["polka"] == [known.dance_id for known in other.dances()]
     assert [Exclusion("polka", 0.1, 1.3, "walks on")] == other.exclusions()
-    assert [] == list(problems_of(other))
+    assert [] == list(find_problems(other))
     other.close()
 
 

@@ -134,7 +134,7 @@ def test_somebody_who_may_only_read_can_read_and_is_told_so(store, url):
     reader = Store(url.replace(f"{USER}:", "reader:"), MODEL, create=False)
 
     assert ["a"] == names(reader)
-    with pytest.raises(CatalogueError, match=r"permission denied for table \w+; ask whoever owns"):
+    with pytest.raises(CatalogueError, match=r"permission denied for table \w+; ask the database"):
         reader.add(*new("b"))
     reader.close()
     run_sql(url, "DROP OWNED BY reader", "DROP ROLE reader")
@@ -185,7 +185,7 @@ def test_a_writer_does_not_wait_for_ever(url, monkeypatch):
     first, second = Store(url, MODEL), Store(url, MODEL)
     with first.transaction(WRITE) as connection:
         first.next_generation(connection)
-        with pytest.raises(CatalogueError, match="somebody else has been writing for more than"):
+        with pytest.raises(CatalogueError, match="another process has been writing for more than"):
             second.add(*new("late"))
     second.add(*new("later"))
 

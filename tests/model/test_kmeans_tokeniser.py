@@ -175,7 +175,7 @@ def test_a_model_needs_no_background(tmp_path):
 
 def test_a_model_needs_a_folder(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ModelError, match="cannot be kept"):
+    with pytest.raises(ModelError, match="cannot be saved in"):
         save_model(small_model(), tmp_path / "file", [])
 
 

@@ -11,13 +11,13 @@ from dance_samples import LEGS, dance, without
 from dancematch.errors import InputError
 from dancematch.model.config import PRESETS, NetworkConfig
 from dancematch.model.network import (
-    Block,
     Encoder,
     JointLinear,
     LocalTemporalAttention,
     MotionModel,
     SpatialAttention,
     TemporalAttention,
+    TransformerBlock,
 )
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.model.runtime import open_session
@@ -152,7 +152,7 @@ def test_sliding_attention_is_attention_with_a_mask(tokens, window, seed):
     scores = torch.einsum("vbqhe,vbkhe->vbhqk", q, k) + bias
     expected = torch.einsum("vbhqk,vbkhe->vbqhe", scores.softmax(dim=-1), v)
 
-    torch.testing.assert_close(expected, layer.look(q, k, v))
+    torch.testing.assert_close(expected, layer.mix(q, k, v))
 
 
 def test_attention_in_time_keeps_joints_apart_and_attention_in_space_moments():
@@ -171,7 +171,7 @@ def test_attention_in_time_keeps_joints_apart_and_attention_in_space_moments():
 
 def test_both_attentions_read_the_same_input():
     """Side by side: neither sees what the other has made of it."""
-    block = Block(SMALL)
+    block = TransformerBlock(SMALL)
     block.narrow.weight.data.zero_()  # what is left is attention
     x = noise(16, 1, 6, 16)
     normed = block.attention_norm(x)

@@ -11,7 +11,7 @@ import pytest
 from dance_samples import MODEL, random_words, toy_codebook
 from dancematch.cache_folder import cache_folder
 from dancematch.catalogue import packed
-from dancematch.catalogue.packed import packed_tracks
+from dancematch.catalogue.packed import read_packed_tracks
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
@@ -99,7 +99,7 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
     store.exclude("dance 3", Span(1.0, 4.0))
     store.exclude("dance 3", Span(4.6, 5.0))
     one_by_one = {track.key: track for track in store.everything().added}
-    state, pieces = packed_tracks(store)
+    state, pieces = read_packed_tracks(store)
     seen = 0
     for piece in pieces:
         packed = piece.packed
@@ -121,7 +121,10 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
 def test_an_empty_catalogue_is_read_too(tmp_path):
     with_nothing = Store(tmp_path / "empty.db", MODEL)
 
-    assert (0, []) == (packed_tracks(with_nothing)[0].generation, list(packed_tracks(with_nothing)[1]))
+    assert (0, []) == (
+        read_packed_tracks(with_nothing)[0].generation,
+        list(read_packed_tracks(with_nothing)[1]),
+    )
     assert [] == found(kept(with_nothing).current())
     with_nothing.close()
 
@@ -138,7 +141,7 @@ def test_a_damaged_track_is_named(file_store, damage):
     connection.close()
 
     with pytest.raises(CatalogueError, match=r"'dance 4' are damaged|several kinds"):
-        list(packed_tracks(file_store)[1])
+        list(read_packed_tracks(file_store)[1])
 
 
 def cache_of(store: Store) -> Path:
@@ -154,7 +157,7 @@ def without_reading(monkeypatch) -> None:
     def forbidden(_: Store) -> None:
         raise AssertionError("the whole database is read")
 
-    monkeypatch.setattr(kept_engine, "packed_tracks", forbidden)
+    monkeypatch.setattr(kept_engine, "read_packed_tracks", forbidden)
 
 
 def test_what_was_kept_is_opened_and_brought_up_to_date(store, monkeypatch):

@@ -164,9 +164,7 @@ def test_a_change_in_between_is_noticed(path):
         if share == 1:
             add_without_skeletons(path, "late")
 
-    with pytest.raises(
-        CatalogueError, match="was changed while its words were made anew; nothing is replaced"
-    ):
+    with pytest.raises(CatalogueError, match="was changed meanwhile; no words are replaced"):
         retokenise(path, small_model(), on_progress=add_one)
 
     assert OLD == vocabularies(path)

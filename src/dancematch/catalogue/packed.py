@@ -1,6 +1,6 @@
-"""A whole catalogue as plain arrays, some thousand tracks at a time: how a million are read in a minute.
+"""A whole catalogue as plain arrays, some thousand tracks at a time: a million are read in a minute.
 
-The same tracks as `Store.everything` gives one noun each, in the order of their keys.
+The same tracks as `Store.everything` gives one by one, in the order of their keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,19 +28,18 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def packed_tracks(database: Database, part: ShardOf | None = None) -> tuple[State, Iterator[PackedTracks]]:
-    """The state of a catalogue, and all its tracks, or those of a part of it, as they are then.
-
-    The pieces are read as they are asked for.
-    """
+def read_packed_tracks(
+    database: Database, shard: ShardOf | None = None
+) -> tuple[State, Iterator[PackedTracks]]:
+    """Return the state of a catalogue, and an iterator over its tracks, or a shard's, in that state."""
     states: list[State] = []
-    pieces = _pieces(database, states, part)
+    pieces = _read_pieces(database, states, shard)
     first = list(islice(pieces, 1))
     return states[0], chain(first, pieces)
 
 
-def _pieces(database: Database, states: list[State], part: ShardOf | None) -> Iterator[PackedTracks]:
-    """All in one transaction; notes its state first."""
+def _read_pieces(database: Database, states: list[State], shard: ShardOf | None) -> Iterator[PackedTracks]:
+    """Read everything in one transaction; its state is appended to `states` first."""
     with database.transaction() as connection:
         states.append(database.state(connection))
         database.require_ours(connection)
@@ -48,14 +47,14 @@ def _pieces(database: Database, states: list[State], part: ShardOf | None) -> It
         for row in connection.execute(sa.select(exclusions)).mappings():
             excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
         query = sa.select(*_COLUMNS).join(dances).order_by(tracks.c.key)
-        if part is not None:
-            query = query.where(tracks.c.dance % part.of == part.number)  # as `ShardOf.holds`
+        if shard is not None:
+            query = query.where(tracks.c.dance % shard.of == shard.number)  # as `ShardOf.holds`
         found = connection.execution_options(yield_per=TRACKS).execute(query)
         for rows in found.partitions():
-            yield _packed(database, rows, excluded)
+            yield _pack(database, rows, excluded)
 
 
-def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:
+def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:
     columns = dict(zip((column.name for column in _COLUMNS), zip(*rows, strict=True), strict=True))
     vocabulary, channels = columns["vocabulary"][0], columns["channels"][0]
     try:
@@ -83,7 +82,7 @@ def _packed(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequ
 
 
 def _bones(stored: Sequence[bytes | None], lengths: NDArray[np.int64]) -> NDArray[np.int8]:
-    """All tracks' bones end to end, unseen where a track has none; a ValueError if they do not fit."""
+    """Join all tracks' bones, unseen where a track has none; a ValueError if they do not fit."""
     sizes = [None if one is None else len(one) // BONE_NUMBERS for one in stored]
     if any(size not in (None, length) for size, length in zip(sizes, lengths.tolist(), strict=True)):
         raise ValueError
@@ -100,7 +99,7 @@ def _is_sound(
     lengths: NDArray[np.int64],
     clocks: NDArray[np.float64],
 ) -> bool:
-    """Whether every track is what `rows.fingerprint_of` would take."""
+    """Whether every track is one that `rows.fingerprint_of` would accept."""
     sizes = np.array([len(one) for one in columns["visibility"]], dtype=np.int64)
     return bool(
         len(set(columns["vocabulary"])) == len(set(columns["channels"])) == 1
@@ -113,7 +112,7 @@ def _is_sound(
 
 
 def _damaged(database: Database, rows: Sequence[Any]) -> CatalogueError:
-    """What is wrong, by the name of the first dance whose words cannot be read."""
+    """Build the error, with the name of the first dance whose words cannot be read."""
     names = [column.name for column in _COLUMNS]
     for row in rows:
         named = dict(zip(names, row, strict=True))

@@ -12,7 +12,7 @@ _NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}  # control characters, halves of characters,
 
 
 def require_name(name: str) -> None:
-    """Refuse what nobody could read, or type, as the name of a dance."""
+    """Refuse a dance's name that cannot be read or typed."""
     if not name.strip():
         raise InputError(f"a dance needs a name that can be seen, got {name!r}; give another id")
     if any(unicodedata.category(letter) in _NO_TEXT for letter in name):
@@ -23,7 +23,7 @@ def require_name(name: str) -> None:
 
 @dataclass(frozen=True)
 class Dance:
-    """What the catalogue says of a dance it knows."""
+    """One dance of a catalogue."""
 
     dance_id: str
     source: str
@@ -31,7 +31,7 @@ class Dance:
     seconds: float
     label: str | None = None
     collection: str | None = None
-    added: str = ""  # UTC, ISO 8601; the moment of adding if it is not given
+    added: str = ""  # UTC, ISO 8601; empty: now
     dancers: int = 0
     period_seconds: float | None = None  # of the most prominent dancer, if the dance repeats itself
     period_strength: float | None = None
@@ -39,7 +39,7 @@ class Dance:
 
 @dataclass(frozen=True)
 class StoredTrack:
-    """One dancer of a dance: the words, and the skeletons (on body15) if they are kept."""
+    """One dancer of a dance to be stored: the words, and the skeletons (on body15) if they are kept."""
 
     fingerprint: Fingerprint
     motion: Motion | None = None
@@ -49,29 +49,29 @@ class StoredTrack:
 
 
 class ShardOf(NamedTuple):
-    """One of several equal parts of a catalogue; a dance is wholly in one of them."""
+    """One of several equal shards of a catalogue; a dance is wholly in one of them."""
 
     number: int  # from 0
     of: int
 
     def holds(self, dance_key: int) -> bool:
-        """Whether a dance is in it, by its key in the database."""
+        """Whether a dance, by its key in the database, is in this shard."""
         return dance_key % self.of == self.number
 
 
 @dataclass(frozen=True)
 class Changes:
-    """How to bring what was derived from a catalogue up to date: take out, then put in."""
+    """How to bring data derived from a catalogue up to date: remove, then add."""
 
-    generation: int  # the one that it is up to date with afterwards
-    removed: tuple[int, ...]  # keys; some may have come and gone in between and never been known
+    generation: int  # that the data are of afterwards
+    removed: tuple[int, ...]  # keys; some may have been added and removed in between
     added: tuple[KnownTrack, ...]
     token: str = field(default="", compare=False)  # of that generation
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A stretch of a dance that is never to match."""
+    """A segment of a dance that never matches."""
 
     dance_id: str
     start: float

@@ -1,4 +1,4 @@
-"""What a catalogue holds, in numbers."""
+"""Counts of what a catalogue holds."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from dancematch.catalogue.sql.schema import VERSION, dances, exclusions, metadat
 
 
 @dataclass(frozen=True)
-class Stats:
+class CatalogueStats:
     """The counts of one catalogue; dances without a label or collection are counted under ""."""
 
     model_id: str
@@ -20,7 +20,7 @@ class Stats:
     dancers: int
     with_skeletons: int  # dancers
     seconds: float  # of dances
-    words: int  # one a step and channel
+    words: int  # one per step and channel
     exclusions: int
     periodic_share: float | None  # of the dancers; None if there is none
     by_collection: dict[str, int]
@@ -28,8 +28,8 @@ class Stats:
     bytes_on_disk: int | None
 
 
-def stats_of(database: Database) -> Stats:
-    """Count what is there, without reading words or skeletons."""
+def count_stats(database: Database) -> CatalogueStats:
+    """Count a catalogue's contents without reading words or skeletons."""
     of_tracks = sa.select(
         sa.func.count(),
         sa.func.count(tracks.c.joints),
@@ -40,7 +40,7 @@ def stats_of(database: Database) -> Stats:
     with database.transaction() as connection:
         dancers, skeletons, word_bytes, periodic = connection.execute(of_tracks).one()
         number, seconds = connection.execute(of_dances).one()
-        return Stats(
+        return CatalogueStats(
             model_id=database.fact(connection, "model_id"),
             version=VERSION,
             generation=int(database.fact(connection, "generation")),
@@ -51,14 +51,14 @@ def stats_of(database: Database) -> Stats:
             words=int(word_bytes or 0) // 2,
             exclusions=connection.execute(sa.select(sa.func.count()).select_from(exclusions)).scalar_one(),
             periodic_share=periodic / dancers if dancers else None,
-            by_collection=_counted_by(connection, dances.c.collection),
-            by_label=_counted_by(connection, dances.c.label),
+            by_collection=_count_by(connection, dances.c.collection),
+            by_label=_count_by(connection, dances.c.label),
             bytes_on_disk=bytes_on_disk(connection, metadata.tables),
         )
 
 
-def _counted_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, int]:
-    """How many dances have each value, the commonest first."""
+def _count_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, int]:
+    """Return the number of dances per value, the most frequent first."""
     value = sa.func.coalesce(column, "")
     rows = connection.execute(sa.select(value, sa.func.count()).group_by(value))
     return dict(sorted(((name, count) for name, count in rows), key=lambda pair: (-pair[1], pair[0])))

@@ -1,8 +1,7 @@
-"""Where fingerprints live: one SQLite file, or a PostgreSQL database.
+"""The dances of a catalogue: add, remove, exclude, and read them.
 
-Each dance, or batch of dances, is added or removed in one transaction: kill -9 at any
-moment loses at most what is being added. Several processes may read while one writes,
-and several that write take turns.
+Each dance, or batch of dances, is added or removed in one transaction: kill -9 at any moment loses at most
+what is being added. Several processes may read while one writes, and writers take turns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue.listing import chosen, described
+from dancematch.catalogue.listing import conditions, select_dances
 from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
 from dancematch.catalogue.sql import bulk_insert, change_log
 from dancematch.catalogue.sql.database import WRITE, Database
@@ -35,7 +34,7 @@ __all__ = ["Changes", "Dance", "Exclusion", "Store", "StoredTrack"]
 
 T = TypeVar("T")
 
-_ASKED_AT_ONCE = 500  # names in one statement: databases take only so many
+_PER_STATEMENT = 500  # names in one statement: databases take only so many
 _WORDS = [column for column in tracks.c if column.name not in ("joints", "joint_visibility")]
 
 
@@ -43,7 +42,7 @@ class Store(Database):
     """The dances of one catalogue, opened for one model's words."""
 
     def find_content(self, content_hash: str) -> str | None:
-        """The dance that was made from this very content, if it is here."""
+        """Return the name of the dance with this content, if it is here."""
         with self.transaction() as connection:
             return connection.execute(
                 sa.select(dances.c.dance_id).where(dances.c.content_hash == content_hash)
@@ -56,31 +55,31 @@ class Store(Database):
         return found is not None
 
     def has_any(self, *, label: str | None = None, collection: str | None = None) -> bool:
-        """Whether any dance is here or, if they are given, one of that label and collection."""
+        """Whether there is any dance, or any of that label and collection."""
         with self.transaction() as connection:
-            some = sa.select(dances.c.key).where(*chosen(label, collection)).limit(1)
+            some = sa.select(dances.c.key).where(*conditions(label, collection)).limit(1)
             return connection.execute(some).first() is not None
 
     def require_any(self, label: str | None, collection: str | None) -> None:
-        """Refuse a label, or a collection, that no dance has; None is not asked about."""
+        """Refuse a label or a collection that no dance has; None is not checked."""
         for what, name in (("label", label), ("collection", collection)):
             if name is not None and not self.has_any(**{what: name}):
                 raise InputError(
                     f"no dance in {self.where} has the {what} {name!r}; 'dancematch list' names all"
                 )
 
-    def add(self, dance: Dance, recorded: Sequence[StoredTrack]) -> None:
-        """Keep a dance of one dancer or more; its name and its content must be new."""
-        self.add_many([(dance, recorded)])
+    def add(self, dance: Dance, dancers: Sequence[StoredTrack]) -> None:
+        """Store a dance of one dancer or more; its name and its content must be new."""
+        self.add_many([(dance, dancers)])
 
     def add_many(
         self, batch: Sequence[tuple[Dance, Sequence[StoredTrack]]], excluded: Iterable[Exclusion] = ()
     ) -> None:
-        """Keep many dances, and stretches of them that are not to match: all of it at once or nothing."""
-        for dance, recorded in batch:
-            if not recorded:
+        """Store dances, and segments of them that never match: all at once or nothing."""
+        for dance, dancers in batch:
+            if not dancers:
                 raise InputError(f"{dance.dance_id!r} was not added: it has no dancer")
-            if any(track.fingerprint.model_id != self.model_id for track in recorded):
+            if any(track.fingerprint.model_id != self.model_id for track in dancers):
                 raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
         if not batch:
             return
@@ -91,18 +90,18 @@ class Store(Database):
                 keys = bulk_insert.insert_dances(connection, [_dance_row(dance) for dance, _ in batch])
                 rows = (
                     (key, track_row(place, track))
-                    for key, (_, recorded) in zip(keys, batch, strict=True)
-                    for place, track in enumerate(recorded, start=1)
+                    for key, (_, dancers) in zip(keys, batch, strict=True)
+                    for place, track in enumerate(dancers, start=1)
                 )
                 bulk_insert.insert_tracks(connection, generation, rows)
                 named = {dance.dance_id: key for key, (dance, _) in zip(keys, batch, strict=True)}
-                for stretch in excluded:
-                    _insert_exclusion(connection, named[stretch.dance_id], stretch)
+                for exclusion in excluded:
+                    _insert_exclusion(connection, named[exclusion.dance_id], exclusion)
         except IntegrityError:
-            raise self._taken([dance for dance, _ in batch]) from None
+            raise self._explain_conflict([dance for dance, _ in batch]) from None
 
-    def _taken(self, batch: Sequence[Dance]) -> DanceExistsError:
-        """Why a batch was refused: the first dance whose content or name is there before it."""
+    def _explain_conflict(self, batch: Sequence[Dance]) -> DanceExistsError:
+        """Return why a batch was refused: the first dance whose content or name exists already."""
         contents: dict[str, str] = {}
         named: set[str] = set()
         for dance in batch:
@@ -119,14 +118,16 @@ class Store(Database):
                 )
             named.add(name)
             contents[dance.content_hash] = name
-        return DanceExistsError(f"{self.where} had one of these dances for a moment; try again")
+        return DanceExistsError(
+            f"another process added and removed one of these dances in {self.where}; try again"
+        )
 
     def remove(self, dance_id: str) -> None:
-        """Forget a dance: its words and skeletons go with it."""
+        """Remove a dance with its words and skeletons."""
         self.remove_many([dance_id])
 
     def remove_many(self, dance_ids: Iterable[str]) -> None:
-        """Forget dances, all of them or, if one is unknown, none."""
+        """Remove dances: all of them or, if one is unknown, none."""
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
             keys = self._keys(connection, dance_ids)
@@ -135,39 +136,39 @@ class Store(Database):
                 raise UnknownDanceError(
                     f"{self.where} has no dance named {unknown[0]!r}; nothing was removed"
                 )
-            for some in _in_parts(keys.values()):
-                change_log.note_removed(self, connection, tracks.c.dance.in_(some), generation)
+            for some in _split(keys.values()):
+                change_log.log_removed(self, connection, tracks.c.dance.in_(some), generation)
                 connection.execute(sa.delete(dances).where(dances.c.key.in_(some)))
-        self._empty_the_log()
+        self._truncate_log()
 
     @staticmethod
     def _keys(connection: sa.Connection, dance_ids: Iterable[str]) -> dict[str, int | None]:
-        """The keys of dances by their names; None for one that is not here."""
+        """Return the keys of dances by name; None for an unknown one."""
         keys: dict[str, int | None] = dict.fromkeys(dance_ids)
-        for some in _in_parts(list(keys)):
+        for some in _split(list(keys)):
             query = sa.select(dances.c.dance_id, dances.c.key).where(dances.c.dance_id.in_(some))
             keys |= {row.dance_id: row.key for row in connection.execute(query)}
         return keys
 
-    def _empty_the_log(self) -> None:
-        """Let no removed dance live on in the log beside the file, where it stands as it was added."""
-        # The dance is gone whether or not this succeeds; the last one to close empties the log too.
+    def _truncate_log(self) -> None:
+        """Truncate the log beside the file, which still has the removed dance."""
+        # The dance is removed whether or not this succeeds; the last process to close truncates the log too.
         with suppress(CatalogueError):
             self.pragma("wal_checkpoint(TRUNCATE)")
 
     def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
-        """Every dance, or those of a label or collection, by name."""
+        """Return every dance, or those of a label or collection, by name."""
         with self.transaction() as connection:
-            rows = connection.execute(described().where(*chosen(label, collection))).mappings().all()
-        # Sorted here: databases differ in what comes after what.
+            rows = connection.execute(select_dances().where(*conditions(label, collection))).mappings().all()
+        # Sorted here: databases differ in their order of text.
         return sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
 
     def fingerprints(
         self, *, label: str | None = None, collection: str | None = None
     ) -> list[tuple[str, Fingerprint]]:
-        """Every track's words with the name of their dance, in order of name and dancer.
+        """Return every track's words with the name of their dance, in order of name and dancer.
 
-        Only dances of a label or collection if one is given; words of excluded stretches are unseen.
+        Only dances of a label or collection if one is given; words of excluded segments are unseen.
         """
         return [
             (known.dance_id, known.fingerprint)
@@ -175,25 +176,26 @@ class Store(Database):
         ]
 
     def everything(self, *, label: str | None = None, collection: str | None = None) -> Changes:
-        """All tracks, in order of name and dancer, and the generation to ask for changes from."""
+        """Return all tracks, in order of name and dancer, and the generation to ask for changes from."""
         with self.transaction() as connection:
             now, token = self.state(connection)
-            added = self._known(connection, tracks.c.generation <= now, *chosen(label, collection))
+            added = self._read_tracks(connection, tracks.c.generation <= now, *conditions(label, collection))
         return Changes(now, (), added, token)
 
     def tracks(self, dance_ids: Iterable[str]) -> list[KnownTrack]:
-        """Every dancer of these dances, in order of name and dancer; a name that is unknown has none."""
+        """Return every dancer of these dances, in order of name and dancer; unknown names have none."""
         with self.transaction() as connection:
             parts = [
-                self._known(connection, dances.c.dance_id.in_(some)) for some in _in_parts(sorted(dance_ids))
+                self._read_tracks(connection, dances.c.dance_id.in_(some))
+                for some in _split(sorted(dance_ids))
             ]
         return [track for part in parts for track in part]
 
     def changes(self, since: int, token: str | None = None) -> Changes | None:
-        """What came and went since a generation; None if that is too long ago, or never was.
+        """Return what was added and removed since a generation; None if that is too long ago, or unknown.
 
-        With its `token`, None also if this catalogue, perhaps put back from a backup, had another state
-        at that generation. Whoever gets None starts anew with `everything`.
+        With its `token`, None also if this catalogue, perhaps restored from a backup, had another state
+        at that generation. After None, start again from `everything`.
         """
         with self.transaction() as connection:
             now, latest = self.state(connection)
@@ -201,20 +203,22 @@ class Store(Database):
             known = token is None or (token and token == self.token(connection, since))
             if removed is None or not known:
                 return None
-            added = self._known(connection, tracks.c.generation > since, tracks.c.generation <= now)
+            added = self._read_tracks(connection, tracks.c.generation > since, tracks.c.generation <= now)
         return Changes(now, removed, added, latest)
 
-    def _known(self, connection: sa.Connection, *which: sa.ColumnElement[bool]) -> tuple[KnownTrack, ...]:
+    def _read_tracks(
+        self, connection: sa.Connection, *which: sa.ColumnElement[bool]
+    ) -> tuple[KnownTrack, ...]:
         query = sa.select(dances.c.dance_id, dances.c.label, dances.c.collection, *_WORDS).join(dances)
         rows = connection.execute(query.where(*which)).mappings().all()
         excluded: dict[int, list[Span]] = {}
         for row in connection.execute(sa.select(exclusions)).mappings():
             excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
-        self.require_ours(connection)  # afterwards: what is asked before may change in between
+        self.require_ours(connection)  # afterwards: it may change in between
         rows = sorted(rows, key=lambda row: (row["dance_id"], row["dancer"]))
-        return tuple(self._known_track(row, excluded.get(row["dance"], ())) for row in rows)
+        return tuple(self._read_track(row, excluded.get(row["dance"], ())) for row in rows)
 
-    def _known_track(self, row: sa.RowMapping, excluded: Sequence[Span]) -> KnownTrack:
+    def _read_track(self, row: sa.RowMapping, excluded: Sequence[Span]) -> KnownTrack:
         try:
             words = fingerprint_of(row, self.model_id, excluded)
         except (ValueError, TypeError, InputError):
@@ -235,9 +239,7 @@ class Store(Database):
         with self.transaction(WRITE) as connection:
             now = self.next_generation(connection)
             if now != generation + 1:
-                raise CatalogueError(
-                    f"{self.where} was changed while its words were made anew; nothing is replaced, try again"
-                )
+                raise CatalogueError(f"{self.where} was changed meanwhile; no words are replaced, try again")
             keys = self._track_keys(connection)
             for dance_id, track in made:
                 key = keys.pop((dance_id, track.dancer))
@@ -249,9 +251,9 @@ class Store(Database):
             danced = sa.select(tracks.c.dance)
             connection.execute(sa.delete(dances).where(dances.c.key.not_in(danced)))
             self.set_fact(connection, "model_id", model_id)
-            change_log.begin_anew(self, connection, now)
+            change_log.restart_log(self, connection, now)
         self.model_id = model_id
-        self._empty_the_log()
+        self._truncate_log()
 
     @staticmethod
     def _track_keys(connection: sa.Connection) -> dict[tuple[str, int], int]:
@@ -259,10 +261,10 @@ class Store(Database):
         return {(name, dancer): key for name, dancer, key in connection.execute(query)}
 
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
-        """Never again match this stretch of a dance; the stretch that is excluded now.
+        """Exclude a segment of a dance from matching; return the segment that is excluded now.
 
-        It ends where the dance does, and is one with those that it overlaps. Of a stretch that it
-        covers the later reason holds, beside one that it covers partly both do.
+        It is clipped to the end of the dance and merged with those that it overlaps. The reason of a segment
+        that it covers is replaced; the reason of one that it covers partly is kept beside its own.
         """
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
@@ -270,31 +272,31 @@ class Store(Database):
             seconds = connection.execute(sa.select(dances.c.seconds).where(dances.c.key == key)).scalar_one()
             if span.start >= seconds:
                 raise InputError(
-                    f"a stretch from {span.start:.1f} s on is not in {dance_id!r}, it lasts {seconds:.1f} s"
+                    f"a segment from {span.start:.1f} s on is not in {dance_id!r}, it lasts {seconds:.1f} s"
                 )
             made = Exclusion(dance_id, span.start, min(span.end, seconds), reason)
             of_dance = exclusions.c.dance == key
             overlapping = (of_dance, exclusions.c.start < made.end, exclusions.c.end > made.start)
             before = sa.select(exclusions.c.start, exclusions.c.end, exclusions.c.reason).where(*overlapping)
             rows = connection.execute(before.order_by(exclusions.c.start)).mappings().all()
-            made = _joined(made, [Exclusion(dance_id, **row) for row in rows])
+            made = _merge(made, [Exclusion(dance_id, **row) for row in rows])
             connection.execute(sa.delete(exclusions).where(*overlapping))
             _insert_exclusion(connection, key, made)
-            change_log.note_changed(self, connection, tracks.c.dance == key, generation)
+            change_log.log_changed(self, connection, tracks.c.dance == key, generation)
         return made
 
     def clear_exclusions(self, dance_id: str) -> int:
-        """Let all of a dance match again; how many stretches had been excluded."""
+        """Clear a dance's exclusions; return how many there were."""
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
             key = self._key(connection, dance_id)
             cleared = connection.execute(sa.delete(exclusions).where(exclusions.c.dance == key)).rowcount
             if cleared:
-                change_log.note_changed(self, connection, tracks.c.dance == key, generation)
+                change_log.log_changed(self, connection, tracks.c.dance == key, generation)
         return cleared
 
     def exclusions(self, dance_id: str | None = None) -> list[Exclusion]:
-        """The stretches, of one dance or all, that are never to match, by name and time."""
+        """Return the excluded segments of one dance or all, by name and time."""
         wanted = (exclusions.c.start, exclusions.c.end, exclusions.c.reason)
         query = sa.select(dances.c.dance_id, *wanted).select_from(exclusions.join(dances))
         with self.transaction() as connection:
@@ -310,11 +312,11 @@ class Store(Database):
         return key
 
     def motions(self, dance_id: str) -> list[Motion]:
-        """The skeletons of a dance, a dancer each; empty if they were not kept."""
+        """Return the skeletons of a dance, one motion per dancer; empty if they were not kept."""
         return [motion for motion in self.dancers(dance_id).values() if motion is not None]
 
     def dancers(self, dance_id: str) -> dict[int, Motion | None]:
-        """Every dancer's skeletons by the dancer's number; None if they were not kept."""
+        """Return every dancer's skeletons by the dancer's number; None if they were not kept."""
         query = sa.select(tracks).join(dances).where(dances.c.dance_id == dance_id).order_by(tracks.c.dancer)
         with self.transaction() as connection:
             rows = connection.execute(query).mappings().all()
@@ -324,10 +326,10 @@ class Store(Database):
             raise CatalogueError(f"{self.where}: the skeletons of {dance_id!r} are damaged") from None
 
 
-def _in_parts(items: Iterable[T]) -> Iterator[list[T]]:
-    """The items, so many at a time as one statement may name."""
+def _split(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the items in groups that one statement may name."""
     left = iter(items)
-    while some := list(islice(left, _ASKED_AT_ONCE)):
+    while some := list(islice(left, _PER_STATEMENT)):
         yield some
 
 
@@ -337,14 +339,14 @@ def _dance_row(dance: Dance) -> tuple[Any, ...]:
     return tuple(getattr(dance, name) for name in DANCE_COLUMNS)
 
 
-def _joined(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
-    """A stretch and those before it that it overlaps, as one."""
+def _merge(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
+    """Merge a segment with earlier ones that it overlaps."""
     partly = [one for one in before if one.start < made.start or one.end > made.end]
     reasons = dict.fromkeys(one.reason for one in (*partly, made) if one.reason)
     start, end = min(one.start for one in (*partly, made)), max(one.end for one in (*partly, made))
     return Exclusion(made.dance_id, start, end, "; ".join(reasons) or None)
 
 
-def _insert_exclusion(connection: sa.Connection, key: int, stretch: Exclusion) -> None:
-    row = {"dance": key, "start": stretch.start, "end": stretch.end, "reason": stretch.reason}
+def _insert_exclusion(connection: sa.Connection, key: int, exclusion: Exclusion) -> None:
+    row = {"dance": key, "start": exclusion.start, "end": exclusion.end, "reason": exclusion.reason}
     connection.execute(sa.insert(exclusions).values(row))

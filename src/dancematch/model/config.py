@@ -20,24 +20,24 @@ class NetworkConfig:
     """The shape of a spatio-temporal transformer with a quantiser; the default is what works best.
 
     A token is what the transformer sees of one joint at once: a whole patch with the `stem`,
-    a frame without. A step is a patch, and has one word a channel.
+    a frame without. A step is a patch, and has one word per channel.
     """
 
     layout: str = "parts14"
-    vocabulary: int = 256  # words a channel
+    vocabulary: int = 256  # words per channel
     patch_frames: int = 4
     dim: int = 48
     layers: int = 2  # of the encoder, and of the decoder
     heads: int = 4
-    window: int = 1  # attention in time reaches this many tokens to each side; 0: as far as it is shown
-    positions: str = "relative"  # a learned bias by distance; "sinusoid": by place, as the paper does
-    stem: bool = True  # a token is a patch; False: a frame, and a patch's frames meet in the quantiser only
+    window: int = 1  # tokens to each side that attention in time reaches; 0: all that are shown
+    positions: str = "relative"  # a learned bias by distance; "sinusoid": by position, as in the paper
+    stem: bool = True  # a token is a patch; False: a frame, and frames of a patch meet in the quantiser only
     latent: int = 20  # dimensions of a word's vector, if projected
     projected: bool = True  # False: a word stands for the flattened patch of all joints
     unit: bool = False  # latents have length 1
     hung: bool = True  # the encoder sees a limb from where it hangs; False: from the pelvis
-    # The encoder's joints look at joints of their own limb only. Where all look at all, every part's
-    # word soon tells of the whole body, and parts that tell the same cannot recombine.
+    # The encoder's joints attend to joints of their own limb only. Where all attend to all, the word of every
+    # part soon describes the whole body, and such parts cannot recombine.
     limbs_apart: bool = True
     pre_norm: bool = True
     codebook_attention: bool = False  # the last layer of the encoder also attends to the words' vectors
@@ -65,7 +65,7 @@ class NetworkConfig:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The config among whatever else a `config.json` holds; KeyError if it lacks a number."""
+        """Take the config out of a `config.json`, which holds more; KeyError if it lacks a number."""
         return cls(**{field.name: stored[field.name] for field in fields(cls)})
 
     @property
@@ -75,12 +75,12 @@ class NetworkConfig:
 
     @property
     def joints(self) -> int:
-        """How many joints the network sees."""
+        """Joints that the network sees."""
         return len(CANONICAL.joints)
 
     @property
     def token_frames(self) -> int:
-        """Frames a token."""
+        """Frames per token."""
         return self.patch_frames if self.stem else 1
 
     @property

@@ -1,4 +1,4 @@
-"""What models are called: those that come along have names, each has an id that changes with its words."""
+"""Names of models: shipped models have one, and every model has an id that changes with its words."""
 
 import json
 from contextlib import suppress
@@ -7,24 +7,24 @@ from importlib.resources import files
 
 
 def shipped_models() -> list[str]:
-    """The names `load_model` knows without a path."""
+    """Return the names that `load_model` takes without a path."""
     root = files("dancematch.model") / "shipped"
     return sorted(entry.name for entry in root.iterdir() if (entry / "config.json").is_file())
 
 
 @cache
-def _names() -> dict[str, str]:
-    """The shipped models' names by their ids."""
+def _names_by_id() -> dict[str, str]:
+    """Return the shipped models' names by their ids."""
     root = files("dancematch.model") / "shipped"
     found = {}
     for name in shipped_models():
-        # One that is damaged has no name here: whoever loads it is told.
+        # A damaged model has no name here; loading it gives the error.
         with suppress(OSError, ValueError, KeyError, TypeError):
             found[str(json.loads((root / name / "config.json").read_text("utf-8"))["model_id"])] = name
     return found
 
 
-def called(model_id: str) -> str:
-    """A model's id, with its name if it is a shipped one."""
-    name = _names().get(model_id)
+def describe_model(model_id: str) -> str:
+    """Return a model's id, with its name if it is a shipped one."""
+    name = _names_by_id().get(model_id)
     return model_id if name is None else f"{model_id} ({name})"

@@ -4,10 +4,9 @@ Every joint has its own weights where a joint's meaning enters: at the input, in
 feed-forward layers and at the output. In between, attention in time (each joint by itself)
 and attention in space (all joints of a moment) read the same input side by side.
 
-Letters of the shapes: B batch, T frames, P frames a patch, S steps (patches), V joints,
+Letters of the shapes: B batch, T frames, P frames per patch, S steps (patches), V joints,
 C channels (body parts), D dim, H heads, E dim / heads, N tokens in time: S of them with the
-stem, T without. Tokens are [V, B, N, D], joints first, so that weights of a joint's own are
-one batched product.
+stem, T without. Tokens are [V, B, N, D], joints first: one batched product for weights per joint.
 """
 
 import math
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 
 from dancematch.model.config import NetworkConfig
 from dancematch.model.parts import HANGS_FROM, LAYOUTS, joint_places, limb_of
-from dancematch.model.quantiser import Losses, Quantiser
+from dancematch.model.quantiser import Quantiser, QuantiserLosses
 from dancematch.motion import CANONICAL
 
 FEATURES = 4  # x, y, z and whether the joint is unseen
@@ -29,7 +28,7 @@ BRANCH_SCALE = 0.5  # of what a fresh block adds: a network that starts near the
 
 
 class JointLinear(nn.Module):
-    """A linear layer with weights of its own for each joint: [V, ..., inputs] -> [V, ..., outputs]."""
+    """A linear layer with weights per joint: [V, ..., inputs] -> [V, ..., outputs]."""
 
     def __init__(self, joints: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -37,13 +36,13 @@ class JointLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(joints, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply to each joint what is the joint's."""
+        """Apply each joint's weights to it."""
         y = torch.bmm(x.flatten(1, -2), self.weight) + self.bias
         return y.unflatten(1, x.shape[1:-1])
 
 
 class Attention(nn.Module):
-    """Queries, keys and values of several heads, and the way back; what looks at what is a subclass's."""
+    """Multi-head attention; subclasses say which tokens attend to which."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -54,18 +53,18 @@ class Attention(nn.Module):
         self.output.weight.data *= BRANCH_SCALE
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let tokens look at each other: [V, B, N, D] -> [V, B, N, D]."""
+        """Attend: [V, B, N, D] -> [V, B, N, D]."""
         split = self.inputs(x).unflatten(-1, (3, self.heads, -1))  # [V, B, N, 3, H, E]
         q, k, v = split.unbind(dim=3)
-        return self.output(self.look(q * self.scale, k, v).flatten(-2))
+        return self.output(self.mix(q * self.scale, k, v).flatten(-2))
 
-    def look(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Mix values by how queries fit keys: [V, B, N, H, E] each, and so the result."""
         raise NotImplementedError
 
 
 class LocalTemporalAttention(Attention):
-    """Each joint looks at itself a few tokens to each side; how far away matters, where does not.
+    """Each joint attends to itself a few tokens to each side, with a bias by distance.
 
     A shift of the motion shifts the result and changes nothing else. Costs N * window, not N * N.
     """
@@ -75,8 +74,8 @@ class LocalTemporalAttention(Attention):
         self.window = config.window
         self.bias = nn.Parameter(torch.zeros(config.heads, 2 * config.window + 1))  # by distance
 
-    def look(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Mix the neighbours, whose scores are had by sliding the keys past the queries."""
+    def mix(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Mix the neighbours; their scores come from sliding the keys past the queries."""
         tokens = q.shape[2]
         places = [slice(shift, shift + tokens) for shift in range(2 * self.window + 1)]
         margin = (0, 0, 0, 0, self.window, self.window)
@@ -90,9 +89,9 @@ class LocalTemporalAttention(Attention):
 
 
 class TemporalAttention(Attention):
-    """Each joint looks at itself at every time that is shown."""
+    """Each joint attends to itself at all times that are shown."""
 
-    def look(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Mix over time."""
         q, k, v = (each.transpose(2, 3) for each in (q, k, v))  # [V, B, H, N, E]
         weights = (q @ k.transpose(-1, -2)).softmax(dim=-1)  # [V, B, H, N, N]
@@ -100,19 +99,19 @@ class TemporalAttention(Attention):
 
 
 class SpatialAttention(Attention):
-    """The joints of a moment look at each other, or at their own limb's; each pair has a bias of its own."""
+    """Joints attend to each other, or within their limb, at the same time; one bias per pair."""
 
     apart: Tensor
 
     def __init__(self, config: NetworkConfig, *, limbs_apart: bool = False) -> None:
         super().__init__(config)
         limbs = torch.tensor([limb_of(joint) for joint in CANONICAL.joints])
-        strangers = (limbs[:, None] != limbs[None]) & limbs_apart
-        apart = torch.zeros(strangers.shape).masked_fill(strangers, -math.inf)
+        other_limb = (limbs[:, None] != limbs[None]) & limbs_apart
+        apart = torch.zeros(other_limb.shape).masked_fill(other_limb, -math.inf)
         self.register_buffer("apart", apart, persistent=False)
         self.bias = nn.Parameter(torch.zeros(config.heads, config.joints, config.joints))
 
-    def look(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def mix(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Mix over joints."""
         q, k, v = (each.permute(1, 2, 3, 0, 4) for each in (q, k, v))  # [B, N, H, V, E]
         weights = (q @ k.transpose(-1, -2) + self.bias + self.apart).softmax(dim=-1)  # [B, N, H, V, V]
@@ -120,7 +119,7 @@ class SpatialAttention(Attention):
 
 
 class CodebookAttention(nn.Module):
-    """Tokens look at the words there are: queries from tokens, keys and values from the codes."""
+    """Tokens attend to the codebook: queries from tokens, keys and values from the codes."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -139,14 +138,14 @@ class CodebookAttention(nn.Module):
         return self.output((weights @ v).transpose(2, 3).flatten(-2))
 
     def keys_and_values(self, codebook: Tensor) -> tuple[Tensor, Tensor]:
-        """What there is to look at, the same for every token: [H, C * words, E] each."""
+        """Return keys and values, the same for every token: [H, C * words, E] each."""
         split = self.codes(codebook.flatten(0, 1)).unflatten(-1, (2, self.heads, -1))  # [C * words, 2, H, E]
         k, v = split.transpose(0, 2).unbind(dim=1)
         return k, v
 
 
-class Block(nn.Module):
-    """Attention in time and in space side by side on the same input, then a feed-forward a joint."""
+class TransformerBlock(nn.Module):
+    """Attention in time and in space side by side on the same input, then a feed-forward layer per joint."""
 
     def __init__(self, config: NetworkConfig, *, sees_codes: bool = False, limbs_apart: bool = False) -> None:
         super().__init__()
@@ -180,25 +179,25 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Blocks, and what goes around them: [V, B, N, D] -> [V, B, N, D]."""
+    """Blocks, with positions before and a norm after them: [V, B, N, D] -> [V, B, N, D]."""
 
     rates: Tensor
 
     def __init__(self, config: NetworkConfig, *, sees_codes: bool = False, limbs_apart: bool = False) -> None:
         super().__init__()
         last = config.layers - 1
-        self.placed = config.positions == "sinusoid"
+        self.adds_positions = config.positions == "sinusoid"
         rates = torch.exp(torch.arange(0, config.dim, 2) * (-math.log(10000.0) / config.dim))
         self.register_buffer("rates", rates, persistent=False)
         self.blocks = nn.ModuleList(
-            Block(config, sees_codes=sees_codes and number == last, limbs_apart=limbs_apart)
+            TransformerBlock(config, sees_codes=sees_codes and number == last, limbs_apart=limbs_apart)
             for number in range(config.layers)
         )
         self.norm = nn.LayerNorm(config.dim) if config.pre_norm else nn.Identity()
 
     def forward(self, x: Tensor, codebook: Tensor | None = None) -> Tensor:
-        """Let the tokens speak with each other."""
-        if self.placed:
+        """Apply all blocks."""
+        if self.adds_positions:
             x = x + sinusoid(x.shape[2], self.rates)
         for block in self.blocks:
             x = block(x, codebook)
@@ -206,13 +205,13 @@ class Transformer(nn.Module):
 
 
 def sinusoid(tokens: int, rates: Tensor) -> Tensor:
-    """The usual sines and cosines of a token's place: [N, D]."""
+    """Return the usual sines and cosines of positions: [N, D]."""
     angles = torch.arange(tokens, device=rates.device).unsqueeze(-1) * rates  # [N, D / 2]
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-class Half(nn.Module):
-    """What encoder and decoder share: `mean` and `scale` [V, 3], by which coordinates are normalised."""
+class Normalised(nn.Module):
+    """A module that normalises coordinates by `mean` and `scale`, [V, 3] each."""
 
     mean: Tensor
     scale: Tensor
@@ -232,10 +231,10 @@ class Half(nn.Module):
         self.scale.copy_(torch.where(spread > 1e-3, spread, 1.0))  # the pelvis does not move here
 
 
-class Encoder(Half):
-    """Canonical motion, NaN where unseen -> latents, a vector a step and channel.
+class Encoder(Normalised):
+    """Canonical motion, NaN where unseen -> latents, one vector per step and channel.
 
-    An unseen joint stands at its mean, flagged.
+    An unseen joint is at its mean, and flagged.
     """
 
     hangs: Tensor
@@ -256,7 +255,7 @@ class Encoder(Half):
     def forward(self, motion: Tensor, codebook: Tensor | None = None) -> Tensor:
         """[B, T, V, 3] -> [B, S, C, code dim]; frames beyond the last whole patch are left out.
 
-        The codebook is only looked at with `codebook_attention`, and never learns from it.
+        The codebook is only used with `codebook_attention`, and gets no gradient from it.
         """
         frames = motion.shape[1] // self.config.patch_frames * self.config.patch_frames
         features = self._features(motion[:, :frames])  # [B, T, V, 4]
@@ -276,13 +275,13 @@ class Encoder(Half):
         return [head for head in self.heads if isinstance(head, PartHead)]
 
     def hung(self, motion: Tensor) -> Tensor:
-        """Each joint as seen from where its limb hangs, if the config says so."""
+        """Return each joint relative to where its limb hangs, if the config says so."""
         if not self.config.hung:
             return motion
         return torch.where(self.hangs, motion - motion[..., self.origins, :], motion)
 
     def raw_patches(self, motion: Tensor) -> Tensor:
-        """What the heads see of the coordinates themselves: [B, T, V, 3] -> [B, S, V, P * 4]."""
+        """Return what the heads see of the coordinates: [B, T, V, 3] -> [B, S, V, P * 4]."""
         return self._patches(self._tokens(self._features(motion)))
 
     def _features(self, motion: Tensor) -> Tensor:
@@ -296,12 +295,12 @@ class Encoder(Half):
         return grouped.permute(3, 0, 1, 2, 4).flatten(3)
 
     def _patches(self, x: Tensor) -> Tensor:
-        """The tokens of a patch side by side: [V, B, N, n] -> [B, S, V, tokens a patch * n]."""
+        """Join the tokens of a patch: [V, B, N, n] -> [B, S, V, tokens per patch * n]."""
         tokens = self.config.patch_frames // self.config.token_frames
         return x.unflatten(2, (-1, tokens)).flatten(3).permute(1, 2, 0, 3)
 
     def _flattened(self, x: Tensor) -> Tensor:
-        """All of a patch as one vector, P x (V * D) as in the paper: [B, S, V, P * D] -> [B, S, 1, .]."""
+        """Flatten each patch, P x (V * D) as in the paper: [B, S, V, P * D] -> [B, S, 1, .]."""
         return x.unflatten(-1, (-1, self.config.dim)).transpose(2, 3).flatten(2).unsqueeze(2)
 
 
@@ -317,11 +316,11 @@ class PartHead(nn.Module):
 
     def forward(self, x: Tensor, raw: Tensor) -> Tensor:
         """[B, S, V, .] and [B, S, V, P * 4] -> [B, S, latent]."""
-        mine, coordinates = x[:, :, self.places].flatten(2), raw[:, :, self.places].flatten(2)
-        return self.project(mine) + self.skip(coordinates)
+        tokens, coordinates = x[:, :, self.places].flatten(2), raw[:, :, self.places].flatten(2)
+        return self.project(tokens) + self.skip(coordinates)
 
 
-class Decoder(Half):
+class Decoder(Normalised):
     """Quantised latents -> canonical motion: the encoder backwards."""
 
     def __init__(self, config: NetworkConfig) -> None:
@@ -336,7 +335,7 @@ class Decoder(Half):
     def forward(self, latents: Tensor) -> Tensor:
         """[B, S, C, code dim] -> [B, T, V, 3]."""
         config = self.config
-        patches = self.expand(latents.flatten(2))  # [B, S, tokens a patch * V * D]
+        patches = self.expand(latents.flatten(2))  # [B, S, tokens per patch * V * D]
         tokens = patches.unflatten(2, (-1, config.joints, config.dim)).flatten(1, 2)  # [B, N, V, D]
         x = self.transformer(tokens.permute(2, 0, 1, 3))
         frames = self.place(x).unflatten(-1, (config.token_frames, 3))  # [V, B, N, frames, 3]
@@ -344,14 +343,14 @@ class Decoder(Half):
         return motion * self.scale + self.mean
 
 
-class Coded(NamedTuple):
+class CodedMotion(NamedTuple):
     """A motion put into words and back."""
 
     reconstruction: Tensor  # [B, T, V, 3]
     latents: Tensor  # [B, S, C, code dim], before quantisation
     quantised: Tensor  # [B, S, C, code dim]
     tokens: Tensor  # [B, S, C]
-    losses: Losses
+    losses: QuantiserLosses
 
 
 class MotionModel(nn.Module):
@@ -360,16 +359,16 @@ class MotionModel(nn.Module):
     def __init__(self, config: NetworkConfig, *, decay: float | None = None) -> None:
         super().__init__()
         self.config = config
-        kept = {} if decay is None else {"decay": decay}
+        options = {} if decay is None else {"decay": decay}
         self.encoder = Encoder(config)
-        self.quantiser = Quantiser(len(config.channels), config.vocabulary, config.code_dim, **kept)
+        self.quantiser = Quantiser(len(config.channels), config.vocabulary, config.code_dim, **options)
         self.decoder = Decoder(config)
 
-    def forward(self, motion: Tensor) -> Coded:
+    def forward(self, motion: Tensor) -> CodedMotion:
         """Put canonical motion [B, T, V, 3] into words and back."""
         latents = self.encode(motion)
         quantised, tokens, losses = self.quantiser(latents)
-        return Coded(self.decoder(quantised), latents, quantised, tokens, losses)
+        return CodedMotion(self.decoder(quantised), latents, quantised, tokens, losses)
 
     def encode(self, motion: Tensor) -> Tensor:
         """Canonical motion -> latents [B, S, C, code dim]."""

@@ -1,7 +1,7 @@
-"""Body parts: which joints of the canonical skeleton speak with a word of their own.
+"""Body parts: which joints of the canonical skeleton have a word of their own.
 
-Parts recombine, so a new dance is a new sentence in known words; one codebook for the
-whole body would have to know every combination.
+Parts recombine, so that a new dance consists of known words; one codebook for the whole
+body would need every combination.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ PARTS7: Parts = {
     "legs": _LEFT_LEG + _RIGHT_LEG,
 }
 
-# Limbs also speak in company: which arm goes with which leg tells dances apart that share each alone.
+# Combined limbs have words too: which arm goes with which leg distinguishes dances that share each alone.
 PARTS14: Parts = {
     **PARTS7,
     "left_side": _LEFT_ARM + _LEFT_LEG,
@@ -42,7 +42,7 @@ WHOLE: Parts = {"body": _TORSO + _LEFT_ARM + _RIGHT_ARM + _LEFT_LEG + _RIGHT_LEG
 
 LAYOUTS: Mapping[str, Parts] = {"parts7": PARTS7, "parts14": PARTS14, "whole": WHOLE}
 
-# Where each limb hangs: a wrist says more about a dance as seen from its shoulder than from the pelvis.
+# Where each limb hangs: a wrist relative to its shoulder says more about a dance than relative to the pelvis.
 HANGS_FROM: Mapping[str, str] = {
     "head": "neck",
     **{f"{side}_{joint}": f"{side}_shoulder" for side in ("left", "right") for joint in ("elbow", "wrist")},
@@ -52,10 +52,10 @@ LIMBS = (_LEFT_ARM, _RIGHT_ARM, _LEFT_LEG, _RIGHT_LEG)  # the rest is the trunk
 
 
 def limb_of(joint: str) -> int:
-    """The limb that a joint of the canonical skeleton belongs to; all of the trunk is one more."""
+    """Return the number of a joint's limb; all of the trunk is one more."""
     return next((number for number, limb in enumerate(LIMBS) if joint in limb), len(LIMBS))
 
 
 def joint_places(joints: tuple[str, ...]) -> list[int]:
-    """Where these joints stand in the canonical skeleton."""
+    """Return the indices of joints in the canonical skeleton."""
     return [CANONICAL.index(joint) for joint in joints]

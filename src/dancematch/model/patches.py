@@ -1,7 +1,6 @@
-"""What all tokenisers share: a word a patch and body part, the nearest of known vectors.
+"""What all tokenisers share: one word per patch and body part, the nearest of known vectors.
 
-A tokeniser differs from another in how a patch becomes a vector; from there on all speak
-alike, and a search need not know which kind it has.
+Tokenisers differ in how a patch becomes a vector; a search need not know which kind it has.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ class PatchTokeniser(ABC):
     layout: str
     patch_frames: int
     trained_on: dict[str, object]
-    files: Mapping[str, bytes] = {}  # what else is kept beside the arrays, made of them
+    files: Mapping[str, bytes] = {}  # stored beside the arrays, and made from them
 
     @property
     @abstractmethod
@@ -43,7 +42,7 @@ class PatchTokeniser(ABC):
     @property
     @abstractmethod
     def vocabulary(self) -> int:
-        """Words a channel."""
+        """Words per channel."""
 
     @property
     @abstractmethod
@@ -52,15 +51,15 @@ class PatchTokeniser(ABC):
 
     @abstractmethod
     def latents(self, canonical: Motion) -> FloatArray:
-        """Each patch as a vector, to be compared with those of the words: [steps, channels, dimensions]."""
+        """Return each patch as a vector, to be compared with `vectors`: [steps, channels, dimensions]."""
 
     @abstractmethod
     def words(self, canonical: Motion) -> WordArray:
-        """The nearest word of each patch: [steps, channels]."""
+        """Return the nearest word of each patch: [steps, channels]."""
 
     @abstractmethod
     def decode(self, fingerprint: Fingerprint) -> Motion:
-        """The motion that the words tell of, on the canonical skeleton."""
+        """Return the motion that the words describe, on the canonical skeleton."""
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -86,35 +85,25 @@ class PatchTokeniser(ABC):
         return ticks > self.patch_frames - 1 - 1e-6
 
     def fingerprint(self, motion: Motion) -> Fingerprint:
-        """Put a motion into words, and keep how its bones point at each."""
-        spoken = self._speak(self._canonical(motion))
-        return replace(spoken, bones=bone_directions(motion, self.patch_frames)[: len(spoken)])
+        """Put a motion into words, with the directions of its bones at each."""
+        words = self._tokenise(self._canonical(motion))
+        return replace(words, bones=bone_directions(motion, self.patch_frames)[: len(words)])
 
     def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
-        """The motion in words, with the first patch beginning at `count` different moments.
+        """Put the motion into words at `count` phases: the first patch begins at different frames.
 
-        Whoever dances along with a known dance does so with patches that begin elsewhere: of
-        several beginnings, one lies near.
+        Patches of the same dance in another clip begin at other frames; one of the phases lies near.
         """
         self.require_phases(count)
         canonical = self._canonical(motion)
         offsets = [number * self.patch_frames // count for number in range(count)]
         within = [late for late in offsets if len(canonical.joints) - late >= self.patch_frames]
-        return [self._speak(_from_frame(canonical, late)) for late in within]
+        return [self._tokenise(_from_frame(canonical, late)) for late in within]
 
     def require_phases(self, count: int) -> None:
-        """Refuse more beginnings than a patch has frames."""
+        """Refuse more phases than a patch has frames."""
         if not 1 <= count <= self.patch_frames:
             raise InputError(f"a patch has {self.patch_frames} frames to begin at, not {count}")
-
-    def soft_words(self, motion: Motion, count: int = 3) -> tuple[WordArray, FloatArray]:
-        """The `count` nearest words of each patch, nearest first, and how much each is meant.
-
-        Both are [steps, channels, count]; the weights of a patch and channel add up to 1.
-        """
-        if not 1 <= count <= self.vocabulary:
-            raise InputError(f"there are {self.vocabulary} words to choose from, not {count}")
-        return soft_assignment(self.latents(self._canonical(motion)), self.vectors, count)
 
     @cached_property
     def codebook(self) -> Codebook:
@@ -130,7 +119,7 @@ class PatchTokeniser(ABC):
             )
         return canonicalise(motion)
 
-    def _speak(self, canonical: Motion) -> Fingerprint:
+    def _tokenise(self, canonical: Motion) -> Fingerprint:
         parts = LAYOUTS[self.layout].values()
         visibility = [patch_visibility(canonical, joints, self.patch_frames) for joints in parts]
         return Fingerprint(
@@ -154,7 +143,7 @@ def _from_frame(canonical: Motion, first: int) -> Motion:
 
 
 def patch_visibility(canonical: Motion, joints: tuple[str, ...], patch_frames: int) -> FloatArray:
-    """How well a part is seen in each patch: as well as its worst joint; 0 if any frame lacks it."""
+    """Return the visibility of a part per patch: that of its worst joint; 0 if any frame lacks it."""
     count = len(canonical.joints) // patch_frames
     selected = canonical.visibility[: count * patch_frames, joint_places(joints)]
     patches = selected.reshape(count, patch_frames, len(joints))
@@ -164,7 +153,7 @@ def patch_visibility(canonical: Motion, joints: tuple[str, ...], patch_frames: i
 
 
 def word_similarity(vectors: FloatArray) -> FloatArray:
-    """How alike the words of a channel are: 1 to itself, 1/e at the median distance, [words, words]."""
+    """Return the similarity of a channel's words: 1 to itself, 1/e at the median distance, [words, words]."""
     exact = vectors.astype(np.float64)
     lengths = (exact**2).sum(axis=1)
     squares = np.maximum(lengths[:, None] + lengths - 2 * exact @ exact.T, 0)
@@ -175,10 +164,10 @@ def word_similarity(vectors: FloatArray) -> FloatArray:
 
 
 def soft_assignment(latents: FloatArray, vectors: FloatArray, count: int) -> tuple[WordArray, FloatArray]:
-    """The `count` nearest vectors of each latent, and their weights, by channel.
+    """Return the `count` nearest words of each latent, nearest first, and their weights.
 
-    A weight falls with the distance, measured in the distances that are usual in the channel:
-    the median of those to the nearest vector.
+    Both are [steps, channels, count]; the weights of a step and channel add up to 1. A weight falls with the
+    distance, in units of the channel's median distance to the nearest vector.
     """
     rows = latents.transpose(1, 0, 2).astype(np.float64)  # [channels, steps, dimensions]
     known = vectors.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Vector quantisation with moving averages: latents -> words, one codebook a channel.
+"""Vector quantisation with moving averages: latents -> words, one codebook per channel.
 
 One contract: `forward(latents) -> (quantised, tokens, losses)`, and `lookup(tokens)` is its
 inverse. All state lies in buffers, so that a saved training goes on exactly where it stopped.
@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from dancematch.errors import InputError
 
 EPSILON = 1e-5  # of the paper's c_k = m_k / max(n_k, epsilon)
-RARE = 0.03  # a code used less than this share of its channel's mean is given away
+RARE = 0.03  # a code used less than this share of its channel's mean is replaced
 
 
-class Losses(NamedTuple):
+class QuantiserLosses(NamedTuple):
     """The quantiser's parts of the loss, each a mean over everything."""
 
     commitment: Tensor  # pulls latents to their codes
@@ -26,15 +26,15 @@ class Losses(NamedTuple):
 
 
 class Quantised(NamedTuple):
-    """What becomes of latents."""
+    """Latents, quantised."""
 
     quantised: Tensor  # [..., channel, dim]; its gradient passes straight through to the latents
     tokens: Tensor  # [..., channel]
-    losses: Losses
+    losses: QuantiserLosses
 
 
 def nearest_codes(latents: Tensor, codebook: Tensor) -> tuple[Tensor, Tensor]:
-    """Each latent's word, and its squared distance to every code less the latent's own square.
+    """Return each latent's word, and its squared distance to every code less the latent's own square.
 
     latents [..., channel, dim], codebook [channel, word, dim] -> [..., channel], [..., channel, word]
     """
@@ -46,25 +46,25 @@ def nearest_codes(latents: Tensor, codebook: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def lookup(tokens: Tensor, codebook: Tensor) -> Tensor:
-    """The code of each word: [..., channel] -> [..., channel, dim]."""
+    """Return the code of each word: [..., channel] -> [..., channel, dim]."""
     channels = torch.arange(len(codebook), device=tokens.device)
     return codebook[channels, tokens]
 
 
 def word_counts(tokens: Tensor, words: int) -> Tensor:
-    """How often each word was said: [..., channel] -> [channel, word]."""
+    """Count how often each word occurs: [..., channel] -> [channel, word]."""
     channels = tokens.shape[-1]
     numbered = tokens + words * torch.arange(channels, device=tokens.device)
     return numbered.flatten().bincount(minlength=channels * words).unflatten(0, (channels, words))
 
 
 def usage(tokens: Tensor, words: int) -> Tensor:
-    """The share of each channel's `words` that was said at all: [channel]."""
+    """Return the share of each channel's `words` that occurs at all: [channel]."""
     return (word_counts(tokens, words) > 0).float().mean(dim=-1)
 
 
 def perplexity(tokens: Tensor, words: int) -> Tensor:
-    """How many words each channel would have if all were said equally often: [channel]."""
+    """Return the number of equally frequent words with the same entropy: [channel]."""
     counts = word_counts(tokens, words).float()
     return _entropy(counts / counts.sum(dim=-1, keepdim=True)).exp()
 
@@ -74,17 +74,17 @@ def _entropy(shares: Tensor) -> Tensor:
 
 
 class Quantiser(nn.Module):
-    """One codebook a channel, kept up by exponential moving averages as in the paper.
+    """One codebook per channel, updated by exponential moving averages as in the paper.
 
     `decay` is the paper's alpha: at its .5 a code is little more than the mean of the last few
-    patches it stood for. `suspended` keeps the codes as they are (the paper's warm-up); `blend`
-    is how much of the quantisation comes through, from 0 (latents pass untouched) to 1.
+    patches it stood for. `suspended` leaves the codes unchanged (the paper's warm-up); `blend`
+    is the share of quantisation, from 0 (latents pass unchanged) to 1.
     """
 
     codebook: Tensor  # [channel, word, dim]
     counts: Tensor  # [channel, word], the paper's n_k
     sums: Tensor  # [channel, word, dim], the paper's m_k
-    said: Tensor  # [channel, word], how often in this epoch
+    said: Tensor  # [channel, word], occurrences in this epoch
     _suspended: Tensor
     _blend: Tensor
 
@@ -102,7 +102,7 @@ class Quantiser(nn.Module):
 
     @property
     def suspended(self) -> bool:
-        """Whether the codes stay as they are."""
+        """Whether the codes stay unchanged."""
         return bool(self._suspended)
 
     @suspended.setter
@@ -111,7 +111,7 @@ class Quantiser(nn.Module):
 
     @property
     def blend(self) -> float:
-        """How much of the quantisation comes through, 0..1."""
+        """The share of quantisation, 0..1."""
         return float(self._blend)
 
     @blend.setter
@@ -121,10 +121,10 @@ class Quantiser(nn.Module):
         self._blend.fill_(value)
 
     def forward(self, latents: Tensor) -> Quantised:
-        """Quantise; while training, also let the codes follow their latents."""
+        """Quantise; while training, also update the codes."""
         tokens, offsets = nearest_codes(latents, self.codebook)
         codes = self.lookup(tokens)
-        losses = Losses(
+        losses = QuantiserLosses(
             commitment=F.mse_loss(latents, codes),
             codebook=F.mse_loss(codes, latents.detach()),
             entropy=self._evenness(latents, offsets),
@@ -134,15 +134,15 @@ class Quantiser(nn.Module):
         if self.training:
             self.said += word_counts(tokens, self.words)
             if not self.suspended:
-                self._follow(latents.detach(), tokens)
+                self._update_codes(latents.detach(), tokens)
         return Quantised(quantised, tokens, losses)
 
     def lookup(self, tokens: Tensor) -> Tensor:
-        """What `forward` makes of latents with these words: [..., channel] -> [..., channel, dim]."""
+        """Return the codes of words: [..., channel] -> [..., channel, dim]."""
         return lookup(tokens, self.codebook)
 
     def _evenness(self, latents: Tensor, offsets: Tensor) -> Tensor:
-        """Entropy of the words' mean soft shares, as a part of what is possible.
+        """Return the entropy of the words' mean soft shares, as a share of the largest possible.
 
         The typical distance to the nearest code is the temperature, so that no scale is assumed.
         """
@@ -153,7 +153,7 @@ class Quantiser(nn.Module):
         return (_entropy(mean) / limit).mean()
 
     @torch.no_grad()
-    def _follow(self, latents: Tensor, tokens: Tensor) -> None:
+    def _update_codes(self, latents: Tensor, tokens: Tensor) -> None:
         """One step of the moving averages: n_k, m_k, and c_k = m_k / max(n_k, epsilon)."""
         new_counts, new_sums = _gather(latents, tokens, self.words)
         self.counts.mul_(self.decay).add_((1 - self.decay) * new_counts)
@@ -162,7 +162,7 @@ class Quantiser(nn.Module):
         self.codebook = self.sums / self.counts.clamp_min(EPSILON).unsqueeze(-1)
 
     def place(self, codes: Tensor) -> None:
-        """Begin anew with these codes, each as if one patch a step had led to it."""
+        """Start again from these codes, each with the count of one patch."""
         self.codebook = codes
         self.sums.copy_(codes)
         self.counts.fill_(1)
@@ -172,10 +172,9 @@ class Quantiser(nn.Module):
     def revive_rare(
         self, latents: Tensor, *, threshold: float = RARE, generator: torch.Generator | None = None
     ) -> int:
-        """After a step: codes whose moving count is below `threshold` of the mean begin anew.
+        """Replace codes whose moving count is below `threshold` of the mean, after a step; return how many.
 
-        They take the place of random latents and the mean count, so that they have time to
-        prove themselves. Returns how many they were.
+        They become random latents with the mean count, so that they are not replaced again at once.
         """
         mean = self.counts.mean(dim=-1, keepdim=True)
         rare = self.counts < threshold * mean
@@ -183,10 +182,10 @@ class Quantiser(nn.Module):
 
     @torch.no_grad()
     def revive_unused(self, latents: Tensor, *, generator: torch.Generator | None = None) -> int:
-        """After an epoch, as in the paper: codes not said in it take the place of random latents.
+        """Replace codes that did not occur in an epoch, as in the paper; return how many.
 
-        They count as one patch; without that the next moving average would undo it. The count
-        of the epoch begins anew. Returns how many they were.
+        They become random latents with the count of one patch: without it the next moving average would undo
+        the replacement. The count of the epoch starts again.
         """
         revived = self._revive(self.said == 0, latents, torch.ones_like(self.counts), generator)
         self.said.zero_()
@@ -203,7 +202,7 @@ class Quantiser(nn.Module):
 
 
 def _gather(latents: Tensor, tokens: Tensor, words: int) -> tuple[Tensor, Tensor]:
-    """How many latents each word stands for, and their sum: [channel, word], [channel, word, dim]."""
+    """Count the latents of each word, and add them up: [channel, word], [channel, word, dim]."""
     rows = latents.flatten(0, -3).transpose(0, 1)  # [channel, row, dim]
     chosen = tokens.flatten(0, -2).transpose(0, 1)  # [channel, row]
     sums = rows.new_zeros(len(rows), words, rows.shape[-1])
@@ -212,7 +211,7 @@ def _gather(latents: Tensor, tokens: Tensor, words: int) -> tuple[Tensor, Tensor
 
 
 def _random_rows(rows: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
-    """`count` different rows (as far as there are so many) for each channel: [channel, count, dim]."""
+    """Draw `count` rows per channel, different ones as far as there are so many: [channel, count, dim]."""
     channels = rows.shape[1]
     order = torch.rand(channels, len(rows), generator=generator).argsort(dim=-1)
     places = order.repeat(1, -(-count // len(rows)))[:, :count].to(rows.device)

@@ -1,9 +1,9 @@
 """A trained network at work, without torch: motion -> words -> motion through onnxruntime.
 
 Long motions go through in overlapping chunks. A word depends on the steps within the network's
-reach and on nothing else, so it does not matter where chunks end or what stands beside a motion.
-A network without bounds (the paper's) has no such reach: its words depend on the chunk they
-stand in, which therefore begins every `chunk` steps of its config and overlaps nothing.
+reach and on nothing else, so it does not matter where chunks end. A network without bounds (the
+paper's) has no such reach: its words depend on their chunk, so that chunks of `chunk` steps
+(config) do not overlap.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,17 +28,14 @@ ONNX_FILES = ("encoder.onnx", "decoder.onnx")
 
 
 class Chunk(NamedTuple):
-    """Steps to show to a network, and which of them to believe it."""
+    """Steps to show to a network, and those whose output is kept."""
 
     shown: slice
     kept: slice  # within what is shown
 
 
-def chunks(steps: int, size: int, reach: int) -> Iterator[Chunk]:
-    """Cover `steps` by chunks of `size` new ones, each shown with `reach` more to both sides.
-
-    At the ends of the motion there is nothing more to show, just as if it were shown at once.
-    """
+def split_chunks(steps: int, size: int, reach: int) -> Iterator[Chunk]:
+    """Cover `steps` by chunks of `size` new ones, each shown with up to `reach` more to both sides."""
     for first in range(0, steps, size):
         last = min(first + size, steps)
         shown = slice(max(0, first - reach), min(steps, last + reach))
@@ -95,7 +92,7 @@ class NetworkTokeniser(PatchTokeniser):
 
     @property
     def vocabulary(self) -> int:
-        """Words a channel."""
+        """Words per channel."""
         return self.network.vocabulary
 
     @property
@@ -104,43 +101,43 @@ class NetworkTokeniser(PatchTokeniser):
         return self._arrays[CODEBOOK]
 
     def words(self, canonical: Motion) -> WordArray:
-        """What the encoder says to each patch."""
+        """Return the encoder's word of each patch."""
         return self._encode(canonical)[0].astype(np.uint16)
 
     def latents(self, canonical: Motion) -> FloatArray:
-        """What the encoder has in mind at each patch."""
+        """Return the encoder's latent of each patch."""
         return self._encode(canonical)[1]
 
     def _encode(self, canonical: Motion) -> tuple[NDArray[np.int64], FloatArray]:
         frames = self.patch_frames
         steps = len(canonical.joints) // frames
-        said = []
-        for shown, kept in chunks(steps, self._chunk_steps, self.network.reach or 0):
+        outputs = []
+        for shown, kept in split_chunks(steps, self._chunk_steps, self.network.reach or 0):
             motion = canonical.joints[None, shown.start * frames : shown.stop * frames]
             tokens, latents = self._encoder.run(["tokens", "latents"], {"motion": motion})
-            said.append((tokens[kept], latents[kept]))
-        tokens, latents = (np.concatenate(each) for each in zip(*said, strict=True))
+            outputs.append((tokens[kept], latents[kept]))
+        tokens, latents = (np.concatenate(each) for each in zip(*outputs, strict=True))
         return tokens, latents
 
     def decode(self, fingerprint: Fingerprint) -> Motion:
-        """The motion that the words tell of, on the canonical skeleton; its root says how it travels.
+        """Return the motion that the words describe, on the canonical skeleton; its root travels.
 
         A joint is unseen where no word of it was seen.
         """
         require_words_of(self.model_id, fingerprint)
         frames, words = self.patch_frames, fingerprint.words.astype(np.int64)
-        told = []
-        for shown, kept in chunks(len(words), self._chunk_steps, self.network.reach or 0):
+        decoded = []
+        for shown, kept in split_chunks(len(words), self._chunk_steps, self.network.reach or 0):
             (motion,) = self._decoder.run(["motion"], {"tokens": words[shown]})
-            told.append(motion[kept.start * frames : kept.stop * frames])
-        joints = np.concatenate(told)
+            decoded.append(motion[kept.start * frames : kept.stop * frames])
+        joints = np.concatenate(decoded)
         joints[:, 1:] = on_standard_body(joints[:, 1:])
         visibility = self._joint_visibility(fingerprint)
         joints[visibility == 0] = np.nan
         return Motion(joints, FPS, CANONICAL, visibility, start=fingerprint.start)
 
     def _joint_visibility(self, fingerprint: Fingerprint) -> FloatArray:
-        """A joint is seen as well as the best word that speaks of it: [frames, joints]."""
+        """Return how well joints are seen: as the best word of theirs, [frames, joints]."""
         seen = np.ones((len(fingerprint), len(CANONICAL.joints)), dtype=np.float32)
         parts = [joint_places(joints) for joints in LAYOUTS[self.layout].values()]
         seen[:, sorted({place for places in parts for place in places})] = 0
@@ -158,7 +155,7 @@ class NetworkTokeniser(PatchTokeniser):
 
 
 def open_session(onnx: bytes, threads: int) -> Any:
-    """A network ready to run, on the processor alone so that words are the same everywhere."""
+    """Open a network, on the CPU alone so that words are the same everywhere."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -169,7 +166,7 @@ def open_session(onnx: bytes, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors; we say ourselves what went wrong
+    options.log_severity_level = 3  # errors only: failures are reported as ModelError
     try:
         return onnxruntime.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no other base

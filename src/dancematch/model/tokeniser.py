@@ -1,9 +1,9 @@
-"""Tokenisers in general: the contract, and the folder one is kept in.
+"""The contract of tokenisers, and the folder that a model is stored in.
 
 A folder holds `config.json` (kind, numbers that shape the words, what it was trained
 on), `weights.safetensors`, and `background.npz`: fingerprints of ordinary dances in this model's
-words, which tell a search how alike unrelated dances are. A network also has `encoder.onnx` and
-`decoder.onnx`, made of the weights; the config knows what they must contain.
+words, a search's background cohort. A network also has `encoder.onnx` and
+`decoder.onnx`, made from the weights; the config has their digests.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ from safetensors.numpy import load_file, save
 from dancematch.errors import InputError, ModelError, ModelMismatchError
 from dancematch.model.config import NetworkConfig
 from dancematch.model.kmeans import KMeansTokeniser, require_words_of
-from dancematch.model.names import called
+from dancematch.model.names import describe_model
 from dancematch.model.names import shipped_models as shipped_models
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
-from dancematch.types import BONE_NUMBERS, BoneArray, Codebook, Fingerprint, FloatArray, Motion, WordArray
+from dancematch.types import BONE_NUMBERS, BoneArray, Codebook, Fingerprint, FloatArray, Motion
 
 FORMAT = 1
 DEFAULT_MODEL = "network"
@@ -43,7 +43,7 @@ class Tokeniser(Protocol):
 
     @property
     def vocabulary(self) -> int:
-        """Words a channel."""
+        """Words per channel."""
 
     @property
     def seconds_per_word(self) -> float:
@@ -60,17 +60,14 @@ class Tokeniser(Protocol):
         """Put a motion into words."""
 
     def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
-        """The motion in words, with the first patch beginning at `count` different moments."""
-
-    def soft_words(self, motion: Motion, count: int = 3) -> tuple[WordArray, FloatArray]:
-        """The `count` nearest words of each patch and how much each is meant: [steps, channels, count]."""
+        """Put the motion into words at `count` phases: the first patch begins at different frames."""
 
     def decode(self, fingerprint: Fingerprint) -> Motion:
-        """The motion that the words tell of, on the canonical skeleton."""
+        """Return the motion that the words describe, on the canonical skeleton."""
 
 
 def model_folder(model: str | Path | None = None) -> Path:
-    """The folder of a shipped model's name, or of a path."""
+    """Return the folder of a model, given by a shipped model's name or a path."""
     name = DEFAULT_MODEL if model is None else str(model)
     if name in shipped_models():
         return Path(str(files("dancematch.model") / "shipped" / name))
@@ -100,7 +97,7 @@ def load_model(model: str | Path | None = None) -> PatchTokeniser:
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
-    """The config of a model; a run's folder has one too, of another kind."""
+    """Read a model's config; a training run's folder has one of another kind."""
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -119,7 +116,7 @@ def _damaged(folder: Path, reason: str) -> ModelError:
 
 
 def _reason(error: Exception) -> str:
-    """What a library's complaint means for whoever has the folder."""
+    """Say which file is wrong, and how."""
     if isinstance(error, KeyError):
         return f"its config.json lacks {error}"
     if isinstance(error, SafetensorError | OSError):
@@ -131,7 +128,7 @@ def _reason(error: Exception) -> str:
 
 
 def _build(folder: Path, config: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> PatchTokeniser:
-    """The tokeniser of the kind that the config names; whether it is that very one remains to be seen."""
+    """Build a tokeniser of the kind that the config names; its id is not checked yet."""
     known = config["format"] == FORMAT
     if known and config["kind"] == KMeansTokeniser.kind:
         return KMeansTokeniser.from_arrays(config["layout"], arrays, trained_on=config["trained_on"])
@@ -150,7 +147,7 @@ def _digests(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerprint]) -> None:
-    """Keep a tokeniser and its background, which is in its words, in a new folder."""
+    """Save a tokeniser and its background, which is in its words, in a new folder."""
     if (folder / "config.json").exists():
         raise ModelError(f"{folder} already holds a model; choose another folder or remove it first")
     for fingerprint in background:
@@ -180,7 +177,7 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
         unfinished.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         unfinished.replace(folder / "config.json")
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"the model cannot be kept in {folder}: {error}") from None
+        raise ModelError(f"the model cannot be saved in {folder}: {error}") from None
 
 
 def _bones(fingerprint: Fingerprint) -> BoneArray:
@@ -190,13 +187,13 @@ def _bones(fingerprint: Fingerprint) -> BoneArray:
 
 
 def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> list[Fingerprint]:
-    """Fingerprints of ordinary dances in the words of `tokeniser`, which was loaded from `model`."""
+    """Load the fingerprints of the background cohort; `tokeniser` was loaded from `model`."""
     path = model_folder(model) / "background.npz"
     stored = _read_background(path)
     if str(stored["model_id"]) != tokeniser.model_id:
         raise ModelMismatchError(
-            f"{path} holds words of the model {stored['model_id']}, not of {called(tokeniser.model_id)}; "
-            f"train or install the model again"
+            f"{path} holds words of the model {stored['model_id']}, not of "
+            f"{describe_model(tokeniser.model_id)}; train or install the model again"
         )
     try:
         ends = np.cumsum(stored["lengths"])
@@ -207,14 +204,14 @@ def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> li
             raise InputError(f"{len(rest)} words belong to no dance")
         return [
             Fingerprint(
-                spoken,
+                spelled,
                 tokeniser.vocabulary,
                 tokeniser.seconds_per_word,
                 tokeniser.model_id,
                 visibility=seen,
                 bones=pointing,
             )
-            for spoken, seen, pointing in zip(words, visibility, bones, strict=True)
+            for spelled, seen, pointing in zip(words, visibility, bones, strict=True)
         ]
     except (ValueError, TypeError, InputError) as error:
         reason = str(error) if isinstance(error, InputError) else "its arrays do not fit together"
@@ -222,7 +219,7 @@ def load_background(tokeniser: Tokeniser, model: str | Path | None = None) -> li
 
 
 def _read_background(path: Path) -> dict[str, Any]:
-    """The arrays of a background's file, all of them there."""
+    """Read the arrays of a background's file and check that none is missing."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}

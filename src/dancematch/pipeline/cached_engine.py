@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dancematch.cache_folder import cache_folder
-from dancematch.catalogue.packed import packed_tracks
+from dancematch.catalogue.packed import read_packed_tracks
 from dancematch.catalogue.records import ShardOf
 from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Changes, Store
@@ -179,7 +179,7 @@ class CachedEngine:
         from dancematch.search.engine import Engine
 
         engine = Engine(self._codebook, background=self._background)
-        self._state, pieces = packed_tracks(self._store, self._shard)
+        self._state, pieces = read_packed_tracks(self._store, self._shard)
         for piece in pieces:
             engine.enter(piece)
         self._may_cache = True

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dancematch.catalogue.listing import Page, dance_of, names_of, page_of, with_skeletons
-from dancematch.catalogue.stats import Stats, stats_of
+from dancematch.catalogue.listing import Page, names_with_skeletons, read_dance, read_page, sample_names
+from dancematch.catalogue.stats import CatalogueStats, count_stats
 from dancematch.catalogue.store import Dance, Exclusion, Store
-from dancematch.catalogue.verify import Problem, problems_of
-from dancematch.model.names import called
+from dancematch.catalogue.verify import CatalogueProblem, find_problems
+from dancematch.model.names import describe_model
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.pipeline.analysis.analyse_files import Analyser, analyse_files
 from dancematch.pipeline.analysis.clip_files import find_clips
@@ -54,7 +54,9 @@ class Catalogue:
         tokeniser = load_model(model)
         self.tokeniser: Tokeniser = tokeniser
         self._background = load_background(tokeniser, model)
-        self._store = Store(where, tokeniser.model_id, create=create, lazily=True, called=called)
+        self._store = Store(
+            where, tokeniser.model_id, create=create, lazily=True, describe_model=describe_model
+        )
         self._make_estimator = make_estimator
         self._cached_engine = CachedEngine(self._store, tokeniser.codebook, self._background)
         self.searcher: Searcher = self._cached_engine  # a cluster's may take its place
@@ -178,19 +180,19 @@ class Catalogue:
         limit: int = 50,
     ) -> Page:
         """Some of the dances, in order of name, the first of them after the name `after`."""
-        return page_of(self._store, label=label, collection=collection, text=text, after=after, limit=limit)
+        return read_page(self._store, label=label, collection=collection, text=text, after=after, limit=limit)
 
     def dance(self, dance_id: str) -> Dance:
         """What is known of one dance."""
-        return dance_of(self._store, dance_id)
+        return read_dance(self._store, dance_id)
 
     def with_skeletons(self, dance_ids: Sequence[str]) -> set[str]:
         """Those of the dances, some thousand at most, that can be shown."""
-        return with_skeletons(self._store, dance_ids)
+        return names_with_skeletons(self._store, dance_ids)
 
     def some_names(self, limit: int) -> list[str]:
         """The names of at most `limit` dances, evenly chosen."""
-        return names_of(self._store, limit)
+        return sample_names(self._store, limit)
 
     def known_by_content(self, digest: str) -> str | None:
         """The dance that was learnt from the very content that `content_hash` names so."""
@@ -249,13 +251,13 @@ class Catalogue:
         """The stretches that are never to match, by name and time."""
         return self._store.exclusions()
 
-    def stats(self) -> Stats:
+    def stats(self) -> CatalogueStats:
         """What is known, in numbers."""
-        return stats_of(self._store)
+        return count_stats(self._store)
 
-    def verify(self) -> list[Problem]:
+    def verify(self) -> list[CatalogueProblem]:
         """Everything that is wrong with the catalogue; nothing if all is well."""
-        return list(problems_of(self._store))
+        return list(find_problems(self._store))
 
     def close(self) -> None:
         """Let go of the database."""

@@ -142,18 +142,18 @@ def _room(what: str, folder: Path, needed: int = LITTLE_ROOM) -> Finding:
 
 def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]:
     """Whether a catalogue opens, is whole and has room to grow; `quick` reads no words and skeletons."""
-    from dancematch.catalogue.stats import stats_of
+    from dancematch.catalogue.stats import count_stats
     from dancematch.catalogue.store import Store
-    from dancematch.catalogue.verify import problems_at_a_glance, problems_of
+    from dancematch.catalogue.verify import find_problems, find_problems_quickly
 
-    find_problems = problems_at_a_glance if quick else problems_of
+    find_problems = find_problems_quickly if quick else find_problems
     try:
         store = Store(catalogue, None, create=False)
     except DanceMatchError as error:
         yield Finding("catalogue", PROBLEM, str(error))
         return
     try:
-        found = stats_of(store)
+        found = count_stats(store)
         yield Finding("catalogue", OK, f"{store.where}: {found.dances:,} dances, version {found.version}")
         for wrong in find_problems(store):
             yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance_id)

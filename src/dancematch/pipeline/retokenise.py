@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError
-from dancematch.model.names import called
+from dancematch.model.names import describe_model
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.tokenise import period_in, tokenise_motions
@@ -84,7 +84,10 @@ def retokenise_into(
     a repeated one adds what has come since. Dances without new words are an error at the end, or left out
     if `drop_missing` is given.
     """
-    old, new = Store(source, None, create=False), Store(target, tokeniser.model_id, called=called)
+    old, new = (
+        Store(source, None, create=False),
+        Store(target, tokeniser.model_id, describe_model=describe_model),
+    )
     try:
         missing: list[str] = []
         known = old.dances()

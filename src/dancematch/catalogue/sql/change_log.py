@@ -1,4 +1,4 @@
-"""What has changed in a catalogue since a generation; schema.py says how that is kept."""
+"""What has changed in a catalogue since a generation; schema.py says how it is stored."""
 
 import sqlalchemy as sa
 
@@ -6,10 +6,10 @@ from dancematch.catalogue.sql.database import KEPT_GENERATIONS, Database
 from dancematch.catalogue.sql.schema import removals, tracks
 
 
-def note_removed(
+def log_removed(
     database: Database, connection: sa.Connection, which: sa.ColumnElement[bool], generation: int
 ) -> None:
-    """Note that the tracks that `which` chooses go, or change, at `generation`; before they do."""
+    """Log that the tracks of the condition `which` are removed or changed at `generation`; call before."""
     leaving = sa.select(sa.literal(generation), tracks.c.key).where(which)
     connection.execute(sa.insert(removals).from_select(["generation", "track"], leaving))
     oldest = generation - KEPT_GENERATIONS
@@ -18,16 +18,16 @@ def note_removed(
         database.set_fact(connection, "log_start", oldest)
 
 
-def note_changed(
+def log_changed(
     database: Database, connection: sa.Connection, which: sa.ColumnElement[bool], generation: int
 ) -> None:
-    """Note that the tracks that `which` chooses are something else from `generation` on."""
-    note_removed(database, connection, which, generation)
+    """Log that the tracks of the condition `which` changed at `generation`."""
+    log_removed(database, connection, which, generation)
     connection.execute(sa.update(tracks).where(which).values(generation=generation))
 
 
-def begin_anew(database: Database, connection: sa.Connection, generation: int) -> None:
-    """Note that at `generation` everything changed."""
+def restart_log(database: Database, connection: sa.Connection, generation: int) -> None:
+    """Start the log again: at `generation` everything changed."""
     connection.execute(sa.delete(removals))
     connection.execute(sa.update(tracks).values(generation=generation))
     database.set_fact(connection, "log_start", generation)
@@ -36,10 +36,10 @@ def begin_anew(database: Database, connection: sa.Connection, generation: int) -
 def removed_since(
     database: Database, connection: sa.Connection, since: int, until: int
 ) -> tuple[int, ...] | None:
-    """The keys of the tracks that went or changed after `since`; None if it is not known any more."""
+    """Return the keys of tracks removed or changed after `since`; None if the log does not reach so far."""
     query = sa.select(removals.c.track).where(removals.c.generation > since, removals.c.generation <= until)
     keys = {key for (key,) in connection.execute(query)}
-    # Asked afterwards: the log may have been cut in between.
+    # Read afterwards: the log may have been cut in between.
     if not int(database.fact(connection, "log_start")) <= since <= until:
         return None
     return tuple(sorted(keys))

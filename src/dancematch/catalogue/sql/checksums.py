@@ -1,7 +1,7 @@
-"""Whether words and skeletons are still, to the bit, those that were written.
+"""Checksums that tell whether words and skeletons are still those that were written.
 
-A word that another word has taken the place of looks as good as any: only a checksum tells.
-These are kept in files, so how they are made never changes again.
+A flipped bit makes another word, as valid as any: only a checksum shows it. Checksums are stored in
+catalogues and plain folders, so their definition must not change.
 """
 
 import struct
@@ -15,27 +15,25 @@ _FOUR, _ONE = struct.Struct("<4d"), struct.Struct("<d")
 
 
 class Row(Protocol):
-    """A row of `tracks`, or what looks like one: values by the name of their column."""
+    """A row of `tracks`, or anything like it: values by column name."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
 
 def words_checksum(row: Row) -> int | None:
-    """Of a track's words, what is seen of them and their clock; None if they are no words at all."""
+    """Compute the checksum of a track's words, visibility, bones and clock; None if they are invalid."""
     return checksum_of_words(*(row[name] for name in OF_WORDS))
 
 
 def skeletons_checksum(row: Row) -> int | None:
-    """Of a track's skeletons and their rate; None if none are kept, or what is kept is none."""
-    if row["joints"] is None:
-        return None
+    """Compute the checksum of a track's skeletons and frame rate; None without skeletons."""
     return checksum_of_skeletons(*(row[name] for name in OF_SKELETONS))
 
 
 def checksum_of_words(
     words: Any, visibility: Any, start: Any, seconds_per_word: Any, channels: Any, vocabulary: Any, bones: Any
 ) -> int | None:
-    """The same of the values themselves, in the order of `OF_WORDS`."""
+    """Compute the checksum of values in the order of `OF_WORDS`."""
     try:
         numbers = _FOUR.pack(start, seconds_per_word, channels, vocabulary)
         return zlib.crc32(bones or b"", zlib.crc32(visibility, zlib.crc32(words, zlib.crc32(numbers))))
@@ -44,11 +42,11 @@ def checksum_of_words(
 
 
 def checksum_of_skeletons(joints: Any, joint_visibility: Any, fps: Any) -> int | None:
-    """The same of the values themselves, in the order of `OF_SKELETONS`."""
+    """Compute the checksum of values in the order of `OF_SKELETONS`; None without skeletons."""
     if joints is None:
         return None
     try:
-        # Without the start, which is the words' own: new words may come with another.
+        # Without the start, which belongs to the words: new words may have another.
         return zlib.crc32(joint_visibility, zlib.crc32(joints, zlib.crc32(_ONE.pack(fps))))
     except (struct.error, TypeError):
         return None

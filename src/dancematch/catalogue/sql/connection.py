@@ -1,6 +1,6 @@
-"""The way to a database: by a file's path or a URL, and how SQLite is to behave.
+"""Connections to a database, by a file's path or a URL, and how SQLite is set up.
 
-postgresql.py says the same of PostgreSQL.
+postgresql.py does the same for PostgreSQL.
 """
 
 import os
@@ -19,7 +19,7 @@ _SUPPORTED = ("sqlite", *postgresql.SCHEMES)
 
 
 def connect(where: str) -> sa.Engine:
-    """An engine for a file's path or a database URL; SQLite is set up so that nothing is lost or left."""
+    """Create an engine for a file's path or a database URL."""
     if not where:
         raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
     scheme = where.partition("://")[0]
@@ -30,7 +30,7 @@ def connect(where: str) -> sa.Engine:
         )
     try:
         url = _url(where)
-        # Asked before use whether it still stands: a server may have been restarted since.
+        # Pinged before use: a server may have been restarted since.
         engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
@@ -56,7 +56,7 @@ def _url(where: str) -> sa.URL:
 
 
 def shown_address(where: str) -> str:
-    """What to call the catalogue at an address in messages; nothing is opened."""
+    """Return how messages name the catalogue at an address; nothing is opened."""
     try:
         return shown(_url(where))
     except (ArgumentError, ValueError):
@@ -64,20 +64,20 @@ def shown_address(where: str) -> str:
 
 
 def _file_url(path: Path) -> sa.URL:
-    """The URL of a SQLite file, opened for reading alone where nothing can be written beside it."""
+    """Return the URL of a SQLite file, read-only where nothing can be written beside it."""
     if path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)):
-        only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
-        return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=only_read)
+        read_only = {"mode": "ro", "immutable": "1", "uri": "true"}
+        return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=read_only)
     return sa.URL.create("sqlite", database=str(path))
 
 
 def is_read_only(url: sa.URL) -> bool:
-    """Whether a catalogue was opened for reading alone."""
+    """Whether a catalogue is opened read-only."""
     return url.query.get("mode") == "ro"
 
 
-def integrity(connection: sa.Connection, *, quick: bool = False) -> list[str]:
-    """What the database itself finds wrong with its files; nothing where it has no such check."""
+def check_integrity(connection: sa.Connection, *, quick: bool = False) -> list[str]:
+    """Return what the database finds wrong with its files; nothing where it has no such check."""
     if connection.dialect.name != "sqlite":
         return []
     pragma = "quick_check" if quick else "integrity_check"
@@ -87,7 +87,7 @@ def integrity(connection: sa.Connection, *, quick: bool = False) -> list[str]:
 
 
 def bytes_on_disk(connection: sa.Connection, tables: Iterable[str]) -> int | None:
-    """The room that the tables take, SQLite's log included; None where that cannot be known."""
+    """Return the size of the tables, SQLite's log included; None where it is not known."""
     engine = connection.engine
     if engine.dialect.name == "sqlite":
         file = Path(shown(engine.url))
@@ -100,7 +100,7 @@ def bytes_on_disk(connection: sa.Connection, tables: Iterable[str]) -> int | Non
 
 
 def shown(url: sa.URL) -> str:
-    """What to call a catalogue in messages: its path, or its URL without the password."""
+    """Return how messages name a catalogue: its path, or its URL without the password."""
     if url.get_backend_name() == "sqlite" and url.database:
         return unquote(url.database.removeprefix("file:")) if "uri" in url.query else url.database
     return postgresql.shown_url(url)

@@ -17,17 +17,17 @@ from dancematch.catalogue.sql.schema import VERSION, facts, metadata, states
 from dancematch.errors import CatalogueError, ModelMismatchError
 
 READ = "BEGIN"
-# A writer takes its turn at the start: two that both read first could never both go on.
+# A writer locks at the start: two transactions that read first and then write could not both go on.
 WRITE = "BEGIN IMMEDIATE"
 
 KEPT_GENERATIONS = 10_000
-"""What was so many changes ago is forgotten: whoever is so far behind starts anew."""
+"""Older changes are dropped from the log: a cache that is so far behind is made again."""
 
-_ALWAYS_THERE = {"facts", "dances", "tracks"}  # in every version
+_CORE_TABLES = {"facts", "dances", "tracks"}  # in every version
 
 
 class State(NamedTuple):
-    """What a catalogue is at one moment: no other moment of it, or of any other, has the same token."""
+    """One state of a catalogue; no other state of it, or of another catalogue, has the same token."""
 
     generation: int
     token: str
@@ -43,26 +43,26 @@ class Database:
         *,
         create: bool = True,
         lazily: bool = False,
-        called: Callable[[str], str] = str,
+        describe_model: Callable[[str], str] = str,
     ) -> None:
         """Open the catalogue at a file's path or a database URL; `create` it if it is not there.
 
-        Without a `model_id` it must be there, and is opened for whatever model's words it holds.
-        A file that is created `lazily` is made by the first change, so that none is left if there is none.
-        `called` is how messages name a model by its id.
+        Without a `model_id` it must exist, and is opened for the model whose words it holds. A file that is
+        created `lazily` is made by the first change: without a change none is left.
+        `describe_model` is how messages name a model by its id.
         """
-        self.model_id, self._called = model_id or "", called
+        self.model_id, self._describe_model = model_id or "", describe_model
         create = create and model_id is not None
         self._address, self._new_identity = str(where), uuid4().hex
         self.engine = connect(self._address)
         self.where = shown(self.engine.url)
         self._aside: TemporaryDirectory[str] | None = None
-        self._is_aside = False  # in empty tables elsewhere, as long as those to come are not made
+        self._is_aside = False  # in empty tables elsewhere, until the file is made
         self._is_moving = False
         self._turn = threading.RLock()
         is_file = self.engine.dialect.name == "sqlite"
         if is_file:
-            self._require_a_file(create)
+            self._require_file(create)
         try:
             if is_file and create and lazily and not Path(self.where).exists():
                 self._begin_aside()
@@ -72,8 +72,8 @@ class Database:
             self.close()
             raise
 
-    def _require_a_file(self, create: bool) -> None:
-        """Say what is there instead of a catalogue."""
+    def _require_file(self, create: bool) -> None:
+        """Refuse what is no file, or no catalogue yet."""
         path = Path(self.where)
         if path.is_dir():
             raise CatalogueError(
@@ -87,7 +87,7 @@ class Database:
             raise CatalogueError(f"{path} is an empty file, no catalogue yet; 'dancematch add' makes it one")
 
     def _begin_aside(self) -> None:
-        """Work with empty tables elsewhere for now, if those to come can be made."""
+        """Work with empty tables in a temporary folder for now, if the file can be made later."""
         folder = Path(self.where).parent
         if not folder.is_dir():
             raise CatalogueError(f"the catalogue {self.where} cannot be made: there is no folder {folder}")
@@ -102,15 +102,15 @@ class Database:
         self._prepare(create=True)
         self._aside, self._is_aside = aside, True
 
-    def _come_from_aside(self, writing: bool) -> None:
-        """Go on in the file itself if something is to be written, or somebody else has made it."""
+    def _leave_aside(self, writing: bool) -> None:
+        """Go on in the file itself before a write, or when another process has made it."""
         with self._turn:
-            ours = self._is_aside and not self._is_moving  # what prepares the file comes by here too
+            ours = self._is_aside and not self._is_moving  # `_prepare` gets here too
             if not ours or not (writing or Path(self.where).exists()):
                 return
             self._is_moving = True
             try:
-                # What is aside stays until the end: others may be reading there.
+                # The temporary tables stay until the end: other threads may be reading them.
                 self.engine.dispose()
                 self.engine = connect(self._address)
                 self._prepare(create=True)
@@ -119,18 +119,18 @@ class Database:
                 self._is_moving = False
 
     def _prepare(self, create: bool) -> None:
-        """Make the tables in an empty database; in any other, check that they are ours and today's."""
-        with self.transaction() as connection:  # whoever only reads need not wait for a writer
+        """Create the tables in an empty database; in any other, check them, the version and the model."""
+        with self.transaction() as connection:  # reading need not wait for a writer
             empty = not sa.inspect(connection).get_table_names()
         if empty and not create:
             raise CatalogueError(
                 f"{self.where} is a database that is empty; 'dancematch add' makes a catalogue of it"
             )
         if empty:
-            self.pragma("journal_mode=WAL")  # kept in the file: readers go on while one process writes
+            self.pragma("journal_mode=WAL")  # stored in the file: readers go on while one process writes
         with self.transaction(WRITE if empty else READ) as connection:
             if empty and self._on_postgresql:
-                postgresql.take_turn(connection, postgresql.MAKING_TABLES)
+                postgresql.take_lock(connection, postgresql.MAKING_TABLES)
             # Asked again: another process may have been faster.
             if not sa.inspect(connection).get_table_names():
                 self._make_tables(connection)
@@ -152,9 +152,9 @@ class Database:
         connection.execute(sa.insert(states).values(generation=0, token=uuid4().hex))
 
     def _require_version(self, connection: sa.Connection) -> None:
-        """Refuse a database that is no catalogue, or a catalogue of another version than today's."""
+        """Refuse a database that is no catalogue, or of another version."""
         existing = set(sa.inspect(connection).get_table_names())
-        if not existing >= _ALWAYS_THERE:
+        if not existing >= _CORE_TABLES:
             raise CatalogueError(f"{self.where} is a database, but not a dancematch catalogue")
         version = self.fact(connection, "version")
         if version != str(VERSION):
@@ -167,7 +167,7 @@ class Database:
             raise CatalogueError(f"{self.where} is damaged: its table {missing[0]!r} is missing")
 
     def require_ours(self, connection: sa.Connection) -> None:
-        """Refuse to go on with another version or model, which somebody may have made since we opened."""
+        """Refuse another version or model: another process may have changed either meanwhile."""
         version, stored = self.fact(connection, "version"), self.fact(connection, "model_id")
         if version != str(VERSION):
             raise CatalogueError(
@@ -175,21 +175,22 @@ class Database:
             )
         if stored != self.model_id:
             raise ModelMismatchError(
-                f"{self.where} holds words of the model {self._called(stored)}, not of "
-                f"{self._called(self.model_id)}; open it with that model (--model), or make its words anew "
-                f"with this one, by its name or folder: dancematch retokenise {self.where} --model MODEL"
+                f"{self.where} holds words of the model {self._describe_model(stored)}, not of "
+                f"{self._describe_model(self.model_id)}; open it with that model (--model), or make its "
+                f"words anew with this one, by its name or folder: "
+                f"dancematch retokenise {self.where} --model MODEL"
             )
 
     @contextmanager
     def transaction(self, begin: str = READ) -> Iterator[sa.Connection]:
-        """One all-or-nothing piece of work, all of it on one state; the database's complaints become ours.
+        """Run a transaction on one state of the catalogue; database errors become `CatalogueError`.
 
-        `begin` is how SQLite is to start it; PostgreSQL is told alike.
+        `begin` is SQLite's statement; on PostgreSQL the transaction has the same effect.
         """
         if begin == WRITE:
             self.require_writable()
         if self._is_aside:
-            self._come_from_aside(writing=begin == WRITE)
+            self._leave_aside(writing=begin == WRITE)
         options: dict[str, Any] = {"begin": begin}
         if self._on_postgresql and begin != WRITE:
             options |= postgresql.ONE_STATE
@@ -199,9 +200,9 @@ class Database:
         except IntegrityError:
             raise
         except DatabaseError as error:
-            raise CatalogueError(self._complaint(error)) from None
+            raise CatalogueError(self._explain(error)) from None
 
-    def _complaint(self, error: DatabaseError) -> str:
+    def _explain(self, error: DatabaseError) -> str:
         if isinstance(error, DataError):
             return f"{self.where} cannot keep this: {_reason(error)}"
         if self._on_postgresql:
@@ -210,28 +211,23 @@ class Database:
             return f"the catalogue {self.where} cannot be used: {_reason(error)}"
         return f"{self.where} is not a catalogue, or it is damaged: {_reason(error)}"
 
-    @property
-    def is_writable(self) -> bool:
-        """Whether it was opened for more than reading."""
-        return not is_read_only(self.engine.url)
-
     def require_writable(self) -> None:
-        """Say before any work that nothing can be written."""
-        if not self.is_writable:
+        """Refuse a read-only catalogue, before any work."""
+        if is_read_only(self.engine.url):
             raise CatalogueError(
                 f"{self.where} can only be read: the file, or the folder that it is in, cannot be written; "
                 f"copy it to where it can be, or ask for the right to write it"
             )
 
     def pragma(self, setting: str) -> None:
-        """Tell SQLite something that cannot be said within a transaction; no other database has it."""
+        """Set something in SQLite outside a transaction; other databases have no such settings."""
         if self.engine.dialect.name == "sqlite":
             with self.transaction(begin="") as connection:
                 connection.exec_driver_sql(f"PRAGMA {setting}")
 
     @staticmethod
     def fact(connection: sa.Connection, name: str) -> str:
-        """A fact about the whole catalogue."""
+        """Return a fact about the whole catalogue."""
         value = connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
         return str(value)
 
@@ -242,30 +238,30 @@ class Database:
 
     @property
     def generation(self) -> int:
-        """Counts the changes: what was derived at another generation is out of date."""
+        """The number of changes so far: what was derived at another generation is out of date."""
         with self.transaction() as connection:
             return int(self.fact(connection, "generation"))
 
     @property
     def identity(self) -> str:
-        """A random name that no other catalogue has, not even a later one in the same place."""
+        """A random id that no other catalogue has, not even a later one at the same address."""
         with self.transaction() as connection:
             return self.fact(connection, "identity")
 
     def state(self, connection: sa.Connection) -> State:
-        """The state that the catalogue is in."""
+        """Return the state that the catalogue is in."""
         now = int(self.fact(connection, "generation"))
         return State(now, self.token(connection, now))
 
     @staticmethod
     def token(connection: sa.Connection, generation: int) -> str:
-        """The token of a generation; empty if it never was, or is forgotten."""
+        """Return the token of a generation; empty if it is unknown or too old."""
         query = sa.select(states.c.token).where(states.c.generation == generation)
         return str(connection.execute(query).scalar() or "")
 
     def next_generation(self, connection: sa.Connection) -> int:
-        """Count one change more. First in a transaction: from then on nobody else writes, in any database."""
-        # Counted by the database itself: two writers who each read first might count as one.
+        """Count one change more. Call it first in a transaction: from then on no other process writes."""
+        # Counted by the database itself: two writers that each read first might count as one.
         number = sa.cast(sa.cast(facts.c.value, sa.Integer) + 1, sa.String)
         connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=number))
         now = int(self.fact(connection, "generation"))

@@ -1,8 +1,8 @@
-"""What is PostgreSQL's own: how it is reached, what its complaints mean, and rows in bulk.
+"""What is specific to PostgreSQL: how it is reached, what its errors mean, and rows in bulk.
 
-A transaction that reads sees one state of the catalogue from its first statement to its last; one that
-writes waits for its turn at the generation's row (`Database.next_generation`), which it holds until it is
-committed. So generations become visible in their order: nobody ever sees the eighth before the seventh.
+A reading transaction sees one state of the catalogue from its first statement to its last; a writing one
+waits for the lock on the generation's row (`Database.next_generation`) and holds it until the commit.
+Generations therefore become visible in their order.
 """
 
 import re
@@ -16,22 +16,22 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 from dancematch.errors import CatalogueError
 
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-"""How a transaction that only reads is to be."""
+"""Options of a transaction that only reads."""
 
-MAKING_TABLES = 0x64616E6365  # the lock that whoever makes the tables holds
+MAKING_TABLES = 0x64616E6365  # the lock that is held while the tables are made
 
 _DRIVER = "postgresql+psycopg"
 SCHEMES = ("postgresql", "postgres")
 FORM = "expected postgresql://USER@HOST:PORT/DATABASE, the port a number (5432 if there is none)"
-_SECRETS = ("password", "sslpassword")  # that may stand among a URL's options
+_SECRETS = ("password", "sslpassword")  # that may be among a URL's options
 _CONNECT_SECONDS = 10
-_TURN_SECONDS = 120  # that a writer waits for others
+_TURN_SECONDS = 120  # that a writer waits for its turn
 _TYPES = {sa.Integer: "int4", sa.BigInteger: "int8", sa.Float: "float8", sa.LargeBinary: "bytea"}
 
-_REASONS = (  # what the server or its library says, and what to tell instead
+_REASONS = (  # what the server or its library says, and what to say instead
     (
         r"lock timeout",
-        f"somebody else has been writing for more than {_TURN_SECONDS} s; try again later",
+        f"another process has been writing for more than {_TURN_SECONDS} s; try again later",
     ),
     (
         r"password authentication failed",
@@ -69,28 +69,26 @@ def is_postgresql(address: str) -> bool:
 
 
 def normalised(address: str) -> sa.URL:
-    """The URL with the driver that is used, and with a limit to how long a server may keep us waiting."""
+    """Return the URL with the driver and a connection timeout."""
     url = sa.make_url(address).set(drivername=_DRIVER)
-    if "@" in (
-        url.host or ""
-    ):  # said without the URL, in which part of the password would be taken for a host
+    # Neither message shows the URL: part of the password may stand where host or port should.
+    if "@" in (url.host or ""):
         raise CatalogueError("in a URL's user or password, write @ as %40, / as %2F and : as %3A")
     if url.port is not None and not 0 < url.port < 1 << 16:
-        # Not shown: of a URL whose host was forgotten, it is the password.
         raise CatalogueError("a URL's port must be 1 to 65535, this one's is not; without a port it is 5432")
-    told = {"connect_timeout": str(_CONNECT_SECONDS), "application_name": "dancematch"}
-    return url.set(query=told | dict(url.query))
+    options = {"connect_timeout": str(_CONNECT_SECONDS), "application_name": "dancematch"}
+    return url.set(query=options | dict(url.query))
 
 
 def shown_url(url: sa.URL) -> str:
-    """The URL as it was given, without what nobody else is to read or need know."""
+    """Return the URL as it was given, without password and our own options."""
     hidden = (*_SECRETS, "connect_timeout", "application_name")
     plain = url.set(drivername=SCHEMES[0]).difference_update_query(hidden)
     return plain.render_as_string(hide_password=True)
 
 
 def set_up(connection: Any, _record: Any) -> None:
-    """Prepare a connection that was just made."""
+    """Set up a new connection."""
     connection.cursor_factory, connection.server_cursor_factory = _binary_cursors()
     connection.execute(f"SET lock_timeout = '{_TURN_SECONDS}s'")
     connection.commit()
@@ -98,7 +96,7 @@ def set_up(connection: Any, _record: Any) -> None:
 
 @cache
 def _binary_cursors() -> tuple[type, type]:
-    """Cursors that get words and skeletons as bytes, not as digits, which takes twice as long."""
+    """Return cursors that fetch bytes in binary, which takes half the time."""
     from psycopg import Cursor, ServerCursor, pq
 
     class BinaryCursor(Cursor[Any]):
@@ -115,16 +113,16 @@ def _binary_cursors() -> tuple[type, type]:
 
 
 def reason(error: DatabaseError, url: sa.URL) -> str:
-    """What is the matter, and what to do about it."""
-    said = str(error.orig).strip()
+    """Return what is wrong and what to do about it."""
+    text = str(error.orig).strip()
     place = f"{url.host}, port {url.port or 5432}" if url.host else "this machine's own socket"
     known = {"user": url.username or "you", "database": url.database or url.username, "place": place}
     for pattern, sentence in _REASONS:
-        if re.search(pattern, said):
+        if re.search(pattern, text):
             return sentence.format(**known)
     if getattr(error.orig, "sqlstate", None) == "42501":
-        return f"{said.splitlines()[0]}; ask whoever owns the database for the right"
-    return said.splitlines()[0]
+        return f"{text.splitlines()[0]}; ask the database's owner for the right"
+    return text.splitlines()[0]
 
 
 def require_any_text(connection: sa.Connection, where: str) -> None:
@@ -137,13 +135,13 @@ def require_any_text(connection: sa.Connection, where: str) -> None:
         )
 
 
-def take_turn(connection: sa.Connection, what: int) -> None:
-    """Wait until nobody else does the same, until the end of the transaction."""
+def take_lock(connection: sa.Connection, what: int) -> None:
+    """Take a lock until the end of the transaction, waiting for it if need be."""
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what)))
 
 
 def new_keys(connection: sa.Connection, table: sa.Table, count: int) -> list[int]:
-    """So many keys that nobody has, and nobody else will be given."""
+    """Reserve `count` new keys."""
     sequence = sa.func.pg_get_serial_sequence(table.name, "key")
     query = sa.select(sa.func.nextval(sequence)).select_from(sa.func.generate_series(1, count))
     return list(connection.execute(query).scalars())
@@ -162,11 +160,11 @@ def copy_rows(
             copy.set_types([_type(table.c[name]) for name in names])
             for row in rows:
                 copy.write_row(row)
-    except driver.Error as error:  # past SQLAlchemy, whose errors all others are
+    except driver.Error as error:  # of the driver, which SQLAlchemy does not translate here
         raise DBAPIError.instance(statement, None, error, driver.Error) from None
 
 
 def _type(column: "sa.Column[Any]") -> str:
     found = (column.foreign_keys and next(iter(column.foreign_keys)).column.type) or column.type
-    # The most particular first: a BigInteger is an Integer too.
+    # The most specific type first: a BigInteger is an Integer too.
     return next((name for kind, name in reversed(_TYPES.items()) if isinstance(found, kind)), "text")

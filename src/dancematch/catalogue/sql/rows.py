@@ -1,4 +1,4 @@
-"""The nouns as rows of the tables, and back: how words and skeletons are packed into bytes."""
+"""Records as rows of the tables, and back: how words and skeletons are packed into bytes."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -17,27 +17,27 @@ _ROUNDING = 1e-6  # words
 
 
 def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
-    """The columns that hold a fingerprint."""
+    """Return the columns that hold a fingerprint."""
     row = {
         "start": fingerprint.start,
         "seconds_per_word": fingerprint.seconds_per_word,
         "channels": fingerprint.words.shape[1],
         "vocabulary": fingerprint.vocabulary,
         "words": fingerprint.words.astype("<u2").tobytes(),
-        "visibility": _packed(fingerprint.visibility),
+        "visibility": _pack_visibility(fingerprint.visibility),
         "bones": None if fingerprint.bones is None else fingerprint.bones.tobytes(),
     }
     return row | {"words_checksum": words_checksum(row)}
 
 
-def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
-    """The values of the columns that hold one dancer, as `TRACK_COLUMNS` names them."""
+def track_row(position: int, track: StoredTrack) -> tuple[Any, ...]:
+    """Return the values of `TRACK_COLUMNS` of one dancer."""
     row = {
-        "dancer": track.dancer or place,
+        "dancer": track.dancer or position,
         **words_row(track.fingerprint),
         "fps": track.motion and track.motion.fps,
-        "joints": track.motion and _halves(track.motion.joints),
-        "joint_visibility": track.motion and _packed(track.motion.visibility),
+        "joints": track.motion and _pack_joints(track.motion.joints),
+        "joint_visibility": track.motion and _pack_visibility(track.motion.visibility),
         "period_seconds": track.period_seconds,
         "period_strength": track.period_strength,
     }
@@ -45,28 +45,28 @@ def track_row(place: int, track: StoredTrack) -> tuple[Any, ...]:
     return tuple(row[name] for name in TRACK_COLUMNS)
 
 
-def _halves(joints: FloatArray) -> bytes:
-    """Joints in half precision; one that is farther away than this reaches is none, and unseen."""
-    reached = np.abs(joints) <= np.finfo(np.float16).max
-    return np.where(reached, joints, np.nan).astype("<f2").tobytes()
+def _pack_joints(joints: FloatArray) -> bytes:
+    """Pack joints in half precision; one that is too far away for it becomes NaN, that is unseen."""
+    representable = np.abs(joints) <= np.finfo(np.float16).max
+    return np.where(representable, joints, np.nan).astype("<f2").tobytes()
 
 
 def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fingerprint:
-    """The fingerprint in a row of `tracks`; words within the `excluded` stretches are unseen.
+    """Read the fingerprint in a row of `tracks`; words of `excluded` segments are unseen.
 
     Fails with a ValueError, TypeError or InputError if the row is damaged.
     """
     words = np.frombuffer(row["words"], dtype="<u2").reshape(-1, row["channels"])
-    visibility = _unpacked(row["visibility"], words.shape)
+    visibility = _unpack_visibility(row["visibility"], words.shape)
     visibility.flags.writeable = False
     made = Fingerprint(
         words, row["vocabulary"], row["seconds_per_word"], model_id, row["start"], visibility, _bones(row)
     )
-    return _with_unseen(made, excluded) if excluded else made
+    return _hide_segments(made, excluded) if excluded else made
 
 
-def _with_unseen(fingerprint: Fingerprint, excluded: Iterable[Span]) -> Fingerprint:
-    """The same words, those that a stretch touches unseen."""
+def _hide_segments(fingerprint: Fingerprint, excluded: Iterable[Span]) -> Fingerprint:
+    """Return the same words; those that a segment touches are unseen."""
     visibility = fingerprint.visibility.copy()
     bones = None if fingerprint.bones is None else fingerprint.bones.copy()
     for span in excluded:
@@ -84,23 +84,23 @@ def _bones(row: Row) -> BoneArray | None:
 
 
 def excluded_words(span: Span, start: float, seconds_per_word: float) -> slice:
-    """The words that a stretch touches; a border that rounding moved touches nothing."""
+    """Return the words that a segment touches; a border moved by rounding touches nothing."""
     first, last = (span.start - start) / seconds_per_word, (span.end - start) / seconds_per_word
     return slice(max(0, math.floor(first + _ROUNDING)), max(0, math.ceil(last - _ROUNDING)))
 
 
 def motion_of(row: Row) -> Motion | None:
-    """The skeletons in a row of `tracks`, None if they were not kept; fails as `fingerprint_of` does."""
+    """Read the skeletons in a row of `tracks`; None if they were not kept. Fails as `fingerprint_of` does."""
     if row["joints"] is None:
         return None
     joints = np.frombuffer(row["joints"], dtype="<f2").reshape(-1, len(BODY15.joints), 3)
-    visibility = _unpacked(row["joint_visibility"], joints.shape[:2])
+    visibility = _unpack_visibility(row["joint_visibility"], joints.shape[:2])
     return Motion(joints.astype(np.float32), row["fps"], BODY15, visibility, row["start"])
 
 
-def _packed(visibility: FloatArray) -> bytes:
+def _pack_visibility(visibility: FloatArray) -> bytes:
     return np.round(visibility * 255).astype(np.uint8).tobytes()
 
 
-def _unpacked(visibility: bytes, shape: tuple[int, ...]) -> FloatArray:
+def _unpack_visibility(visibility: bytes, shape: tuple[int, ...]) -> FloatArray:
     return (np.frombuffer(visibility, dtype=np.uint8) / np.float32(255)).astype(np.float32).reshape(shape)

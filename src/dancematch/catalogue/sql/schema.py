@@ -1,17 +1,16 @@
 """The tables, for SQLite and PostgreSQL alike.
 
-A dance has tracks, one a dancer; a track has words and, if kept, the skeletons they were
-made from. Everything else (search arrays) is derived from these and can be thrown away.
+A dance has tracks, one per dancer; a track has words and, if kept, the skeletons they were made from. The
+index cache is derived from these and can be deleted.
 
-Whoever keeps such arrays asks what has changed since they were made. A track carries the
-generation at which it became what it is, and the table `removals` says which tracks went,
-or are no longer what they were, at which generation; by their keys alone, so that nothing
-of a removed dance is left. What changed since a generation is therefore: first take out
-the tracks of the later removals, then put in the tracks of a later generation.
+A cache asks what has changed since it was made. A track has the generation of its last change, and the table
+`removals` has the tracks that were removed or changed with the generation; only their keys, so that nothing
+of a removed dance is left. To follow the changes since a generation, remove the tracks of later removals,
+then add the tracks of a later generation.
 
-A generation alone does not name a state: a backup that is put back counts on from where it
-was made, and comes by the same numbers again. The table `states` therefore gives every
-generation a random token, kept as long as removals are.
+A generation alone does not identify a state: a restored backup counts on from where it was made, and reaches
+the same numbers again. The table `states` therefore gives every generation a random token, kept as long as
+removals are.
 
 A change of these tables needs a new VERSION.
 """
@@ -69,22 +68,22 @@ tracks = Table(
     Column("vocabulary", Integer, nullable=False),
     Column("words", LargeBinary, nullable=False),  # uint16 little-endian [steps, channels]
     Column("visibility", LargeBinary, nullable=False),  # uint8 [steps, channels], 255 = seen
-    # The skeletons (body15) that the words were made from; NULL if they were not kept.
+    # The skeletons (body15) that the words were made from; NULL if they were not kept
     Column("fps", Float),
     Column("joints", LargeBinary),  # float16 little-endian [frames, 15, 3] metres: 2 mm at 4 m
     Column("joint_visibility", LargeBinary),  # uint8 [frames, 15]
     Column("period_seconds", Float),  # NULL: the dance does not repeat itself
     Column("period_strength", Float, nullable=False),
     Column("generation", Integer, nullable=False, index=True),
-    # checksums.py says of what; 32 bits without a sign, for which PostgreSQL's INTEGER is too small
+    # of checksums.py: 32 bits without a sign, for which PostgreSQL's INTEGER is too small
     Column("words_checksum", BigInteger, nullable=False),
     Column("skeletons_checksum", BigInteger),
     Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
     UniqueConstraint("dance", "dancer"),
 )
 
-# PostgreSQL would try to make words and joints smaller, which takes long and gains nothing, and would keep
-# all but the shortest apart from their row. Its own order of names is a language's: pages have another.
+# PostgreSQL would compress words and joints, which is slow and gains nothing, and store all but the shortest
+# apart from their row. Its own order of text depends on the locale; pages are in code point order.
 _FOR_POSTGRESQL = {
     tracks: "ALTER TABLE tracks ALTER words SET STORAGE EXTERNAL, ALTER joints SET STORAGE EXTERNAL, "
     "SET (toast_tuple_target = 4080)",
@@ -94,7 +93,7 @@ for _table, _statement in _FOR_POSTGRESQL.items():
     _made = DDL(_statement).execute_if(dialect="postgresql")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _made)
 
-exclusions = Table(  # stretches of a dance that are never to match
+exclusions = Table(  # segments of a dance that never match
     "exclusions",
     metadata,
     Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), primary_key=True),

@@ -13,7 +13,7 @@ from dancematch.cli.options import json_option
 from dancematch.cli.output import emit_json, emit_table, say
 
 if TYPE_CHECKING:
-    from dancematch.catalogue.stats import Stats
+    from dancematch.catalogue.stats import CatalogueStats
     from dancematch.pipeline.checkup import Finding
 
 _TIMEOUT_SECONDS = 5
@@ -91,14 +91,14 @@ def _print_finding(finding: "Finding") -> None:
 
 def _show_numbers(catalogue: str, as_json: bool) -> None:
     """Print what a catalogue holds; nothing if it cannot be read, which is among the findings."""
-    from dancematch.catalogue.stats import stats_of
+    from dancematch.catalogue.stats import count_stats
     from dancematch.catalogue.store import Store
     from dancematch.errors import DanceMatchError
 
     try:
         store = Store(catalogue, None, create=False)
         try:
-            found = stats_of(store)
+            found = count_stats(store)
         finally:
             store.close()
     except DanceMatchError:
@@ -109,7 +109,7 @@ def _show_numbers(catalogue: str, as_json: bool) -> None:
         _print_numbers(found)
 
 
-def _print_numbers(found: "Stats") -> None:
+def _print_numbers(found: "CatalogueStats") -> None:
     size, share = found.bytes_on_disk, found.periodic_share
     click.echo()
     for name, value in {

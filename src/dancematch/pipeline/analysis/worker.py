@@ -118,14 +118,14 @@ class _Analyser:
 
     @cached_property
     def _tokeniser(self) -> "Tokeniser":
-        from dancematch.model.names import called
+        from dancematch.model.names import describe_model
         from dancematch.model.tokeniser import load_model
 
         tokeniser, expected = load_model(self._setup["model"]), self._setup["model_id"]
         if tokeniser.model_id != expected:
             raise ModelMismatchError(
-                f"this node's model is {called(tokeniser.model_id)}, expected {called(expected)}; "
-                f"install the same dancematch and model on all nodes"
+                f"this node's model is {describe_model(tokeniser.model_id)}, expected "
+                f"{describe_model(expected)}; install the same dancematch and model on all nodes"
             )
         return tokeniser
 

@@ -7,7 +7,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from dancematch.model.network import MotionModel
-from dancematch.model.quantiser import Losses
+from dancematch.model.quantiser import QuantiserLosses
 from dancematch.training.data.augment import perturb_crops
 from dancematch.training.data.batches import Batch, BatchSampler
 from dancematch.training.data.tracks import TrainingTrack
@@ -118,7 +118,7 @@ class Learner(nn.Module):
             "positions": masked_square_error(decoded, clean, variance=positions),
         }
 
-    def _quantiser_terms(self, latents: Tensor, losses: Losses) -> dict[str, Tensor]:
+    def _quantiser_terms(self, latents: Tensor, losses: QuantiserLosses) -> dict[str, Tensor]:
         commitment = losses.commitment
         if self.recipe.balance_commitment:
             commitment = balance_commitment(commitment, latents)

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from dancematch.model.network import (
     FEATURES,
     Attention,
-    Block,
     CodebookAttention,
     Decoder,
     Encoder,
@@ -29,6 +28,7 @@ from dancematch.model.network import (
     PartHead,
     SpatialAttention,
     Transformer,
+    TransformerBlock,
 )
 
 OPSET = 18
@@ -181,17 +181,17 @@ def add_decoder(graph: OnnxGraph, module: Decoder, latents: str) -> str:
 
 def add_transformer(graph: OnnxGraph, module: Transformer, x: str, codebook: Tensor | None) -> str:
     """[V, N, D] -> [V, N, D]."""
-    if module.placed:
+    if module.adds_positions:
         tokens = graph("Squeeze", graph("Shape", x, start=1, end=2))
         clock = graph("Cast", graph("Range", 0, tokens, 1), to=TensorProto.FLOAT)
         angles = graph("Mul", graph("Unsqueeze", clock, [-1]), module.rates)  # [N, D / 2]
         x = graph("Add", x, graph("Concat", graph("Sin", angles), graph("Cos", angles), axis=-1))
     for each in module.blocks:
-        x = add_block(graph, cast(Block, each), x, codebook)
+        x = add_block(graph, cast(TransformerBlock, each), x, codebook)
     return add_norm(graph, module.norm, x)
 
 
-def add_block(graph: OnnxGraph, module: Block, x: str, codebook: Tensor | None) -> str:
+def add_block(graph: OnnxGraph, module: TransformerBlock, x: str, codebook: Tensor | None) -> str:
     """[V, N, D] -> [V, N, D]."""
 
     def attend(x: str) -> str:
