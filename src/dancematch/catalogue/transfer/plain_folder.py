@@ -129,7 +129,7 @@ class FolderTarget:
 
     def __init__(self, folder: Path, model_id: str, *, force: bool = False) -> None:
         self.where, self.batch_size = str(folder), BATCH
-        self._folder, self._force = folder, force
+        self._folder, self._model_id, self._force = folder, model_id, force
         self._header = {"format": FORMAT, "version": VERSION, "model_id": model_id}
         self._before = _read_finished(folder)
         self._known = {_text(line) for line in self._before[1]} if self._before else set()
@@ -144,7 +144,7 @@ class FolderTarget:
         """Write the dances whose files are not there yet; read all of them back and compare."""
         done = Copied()
         for dance in batch:
-            line = _describe(dance, self._header["model_id"])
+            line = _describe(dance, self._model_id)
             if self._before is not None and _text(line) not in self._known:
                 self._require_force()
             self._lines.append(line)
@@ -164,7 +164,7 @@ class FolderTarget:
 
     def _is_right(self, line: Line) -> bool:
         try:
-            _read_dance(self._folder, line, self._header["model_id"])
+            _read_dance(self._folder, line, self._model_id)
         except DanceMatchError:
             return False
         return True
