@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from cli_samples import run_main
 from dance_samples import MODEL, random_words, toy_codebook, write_dance
 from dancematch.cache_folder import CACHE_VARIABLE
-from dancematch.catalogue.listing import page_of
+from dancematch.catalogue.listing import read_page
 from dancematch.catalogue.sql import postgresql as engine_room
 from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.store import Dance, Store, StoredTrack
@@ -228,7 +228,7 @@ def test_a_page_of_a_large_catalogue_is_found_by_an_index(store, url):
     )
 
     assert "ix_dances_by_name" in str(plan)
-    assert ["C", "a"] == [known.dance_id for known in page_of(store, after="B", limit=2).dances]
+    assert ["C", "a"] == [known.dance_id for known in read_page(store, after="B", limit=2).dances]
 
 
 ADD = """

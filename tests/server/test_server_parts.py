@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cli_samples import run_main
 from dance_samples import dance, random_words, save_small_model, shipped, write_dance
-from dancematch.catalogue.listing import dance_of, names_of, page_of
+from dancematch.catalogue.listing import read_dance, read_page, sample_names
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.analysis.clip_files import find_clips
@@ -293,15 +293,15 @@ def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
     store = Store(tmp_path_factory.mktemp("pages") / "dances.db", "toy")
     store.add_many([(Dance(name, name, name, 1.0), [StoredTrack(random_words(4, 0))]) for name in names])
     found: list[str] = []
-    while page := page_of(store, after=found[-1] if found else None, limit=limit).dances:
+    while page := read_page(store, after=found[-1] if found else None, limit=limit).dances:
         found += [one.dance_id for one in page]
-    chosen = names_of(store, limit)
+    chosen = sample_names(store, limit)
     store.close()
 
     assert sorted(names) == found
     assert (min(limit, len(names)), sorted(chosen)) == (len(set(chosen)), chosen)
     with pytest.raises(UnknownDanceError):
-        dance_of(store, "unknown")
+        read_dance(store, "unknown")
 
 
 def test_a_file_may_only_be_so_long_and_so_crowded():
