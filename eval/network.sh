@@ -3,7 +3,7 @@
 #   sh eval/network.sh AISTPP_FOLDER GENRES MODEL_FOLDER [VIEWS_FOLDER]
 # GENRES, such as LH,PO, are those that the model was trained without; the views must be others than it saw:
 #   dancematch train AISTPP CMU VIEWS -o runs/without-LH-PO --without-genres LH,PO
-#   python eval/make_views.py LH_AND_PO_FOLDER TEST_VIEWS --count 60 --seed 1
+#   python eval/studies/make_views.py LH_AND_PO_FOLDER TEST_VIEWS --count 60 --seed 1
 #   sh eval/network.sh AISTPP LH,PO runs/without-LH-PO/model TEST_VIEWS
 set -eu
 data=$1
@@ -26,13 +26,13 @@ measure "genre-$genres" aist-genre
 measure "excerpt-$genres" excerpt
 if [ -n "$views" ]; then
   temporary=$(mktemp -d)
-  stretches=$temporary/true-skeletons # the results name the last part of a path
-  .venv/bin/python eval/stretches.py "$views" "$data" "$stretches"
+  segments=$temporary/true-skeletons # the results name the last part of a path
+  .venv/bin/python eval/studies/cut_true_segments.py "$views" "$data" "$segments"
   measure "video-$genres" video --views "$views"
   measure "video-$genres-order" video --views "$views" --search two-stage
-  measure "video-$genres-true" video --views "$stretches"
+  measure "video-$genres-true" video --views "$segments"
   rm -r "$temporary"
 fi
-sh eval/keep.sh eval/results cells \
-  .venv/bin/python eval/cells.py "$data" --model "$model" --query-genres "$genres"
+sh eval/keep.sh eval/results misses-by-dancer \
+  .venv/bin/python eval/studies/misses_by_dancer.py "$data" --model "$model" --query-genres "$genres"
 .venv/bin/python eval/tables.py

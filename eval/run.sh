@@ -1,12 +1,12 @@
 #!/bin/sh
 # Measure how well dances are found, keep the figures in eval/results, write the tables and pictures.
-#   sh eval/run.sh AISTPP [STRANGERS [VIEWS [MODEL GENRES [CLIPS]]]]
-# AISTPP is a folder in the public layout. STRANGERS holds motions that it does not have, such as CMU's;
-# VIEWS what a pose estimator saw of rendered clips (make_views.py), other views than the model was
-# trained on. MODEL was trained without GENRES. CLIPS holds videos and an index.csv (README.md). What is not
-# given, or given as "", is not measured again. Apart are network.sh, folds.sh, ablations.sh (trained models).
+#   sh eval/run.sh AISTPP [UNKNOWN [VIEWS [MODEL GENRES [CLIPS]]]]
+# AISTPP is a folder in the public layout. UNKNOWN holds motions that it does not have, such as CMU's; VIEWS a
+# pose estimator's views of rendered clips (studies/make_views.py), other views than the model was trained on.
+# MODEL was trained without GENRES. CLIPS holds videos and an index.csv (README.md). What is not given, or given
+# as "", is not measured again. network.sh, folds.sh and ablations.sh measure trained models.
 set -eu
-data=$1 strangers=${2:-} views=${3:-} model=${4:-} genres=${5:-} clips=${6:-}
+data=$1 unknown=${2:-} views=${3:-} model=${4:-} genres=${5:-} clips=${6:-}
 if [ -z "$data" ]; then
   echo "say where AIST++ is: make eval AISTPP=FOLDER" >&2
   exit 2
@@ -38,8 +38,8 @@ for fold in LH,PO KR,LO BR,JB,JS; do
     --method kmeans --method kmeans-whole
 done
 if [ -n "$views" ]; then measure video video $ours --method kmeans-two-stage --views "$views"; fi
-if [ -n "$strangers" ]; then
-  measure open-set open-set --unknown "$strangers" ${views:+--views "$views"}
+if [ -n "$unknown" ]; then
+  measure open-set open-set --unknown "$unknown" ${views:+--views "$views"}
 fi
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \
@@ -48,10 +48,10 @@ fi
 if [ -n "$clips" ]; then
   keep real .venv/bin/dancematch eval real --data "$clips" --distractors "$data" --json
 fi
-keep map .venv/bin/python eval/map.py "$data"
-keep words .venv/bin/python eval/words.py floor floor-whole network ${model:+"$model"} --data "$data"
-keep choices .venv/bin/python eval/choices.py "$data"
-keep strangers .venv/bin/python eval/strangers.py
-keep twins .venv/bin/python eval/twins.py "$data"
+keep map .venv/bin/python eval/studies/similarity_map.py "$data"
+keep words .venv/bin/python eval/studies/word_quality.py floor floor-whole network ${model:+"$model"} --data "$data"
+keep patch-difference-weight .venv/bin/python eval/studies/patch_difference_weight.py "$data"
+keep small-catalogues .venv/bin/python eval/studies/small_catalogues.py
+keep twins .venv/bin/python eval/studies/twins.py "$data"
 .venv/bin/python eval/tables.py
-.venv/bin/python eval/pictures.py
+.venv/bin/python eval/draw_pictures.py

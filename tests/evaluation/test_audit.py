@@ -12,15 +12,9 @@ from cli_samples import run_main
 from dance_samples import dance, shipped, shipped_background, write_dance
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import InputError
-from dancematch.evaluation.audit.run import (
-    CHANGES,
-    EXPLAINED,
-    Audit,
-    AuditAnswer,
-    audit,
-    rounded_down,
-    share_interval,
-)
+from dancematch.evaluation.audit.changes import CHANGES
+from dancematch.evaluation.audit.result import Audit, AuditAnswer, round_down, wilson_interval
+from dancematch.evaluation.audit.run import audit
 from dancematch.motion import excerpt
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.search.confidence.verdict import MAX_EVALUE, evalue_of, shipped_calibration
@@ -35,7 +29,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory) -> Path:
-    """Eight dances, and two of them by somebody else as well: two takes of one dance have one label."""
+    """Eight dances, and two of them by another dancer as well: two recordings of one dance have one label."""
     folder = tmp_path_factory.mktemp("audit")
     with open_catalogue(folder / "dances.db") as catalogue:
         for number in range(DANCES):
@@ -71,26 +65,26 @@ def test_a_search_without_a_dance_is_that_of_a_catalogue_without_it():
 def test_a_change_says_where_it_was_taken_from(name):
     """Its place lies in the dance, it leaves something to search for, and chance comes from the seed."""
     motion = dance(5)
-    changed, span = CHANGES[name](motion, 4.0, np.random.default_rng(7))
-    again, _ = CHANGES[name](motion, 4.0, np.random.default_rng(7))
+    changed, span = CHANGES[name].apply(motion, 4.0, np.random.default_rng(7))
+    again, _ = CHANGES[name].apply(motion, 4.0, np.random.default_rng(7))
 
     assert motion.span.start <= span.start < span.end <= motion.span.end + 1e-6
     assert shipped().is_long_enough(changed)
     np.testing.assert_array_equal(changed.joints, again.joints)
-    assert name in EXPLAINED
+    assert CHANGES[name].summary
 
 
 def test_an_excerpt_is_the_part_it_says_it_is():
     motion = dance(5)
-    changed, span = CHANGES["excerpt"](motion, 4.0, np.random.default_rng(3))
+    changed, span = CHANGES["excerpt"].apply(motion, 4.0, np.random.default_rng(3))
 
     assert 4.0 == pytest.approx(span.seconds)
     np.testing.assert_array_equal(excerpt(motion, span.start, span.end).joints, changed.joints)
-    assert motion.span == CHANGES["excerpt"](motion, 1e6, NONE).span
+    assert motion.span == CHANGES["excerpt"].apply(motion, 1e6, NONE).span
 
 
 def test_the_upper_body_has_no_legs():
-    seen = CHANGES["upper-body"](dance(5), 4.0, NONE).motion.visibility.max(axis=0)
+    seen = CHANGES["upper-body"].apply(dance(5), 4.0, NONE).motion.visibility.max(axis=0)
 
     assert {"left_knee", "right_knee", "left_ankle", "right_ankle"} == {
         joint for joint, shown in zip(dance(5).skeleton.joints, seen, strict=True) if not shown
@@ -101,7 +95,7 @@ def test_changed_dances_are_found_where_they_are(db):
     """Among ten, the dance or its other recording is a match however it is changed, and at its place."""
     with open_catalogue(db, create=False) as catalogue:
         made = audit(catalogue, changes=("none", "mirror", "excerpt", "upper-body"), by_label=True)
-    found = made.survivals(0.05)
+    found = made.figures(0.05)
 
     assert (10, 10, 40) == (made.dances, made.asked, len(made.answers))
     assert [1.0] * 4 == [one.rank1 for one in found]
@@ -109,8 +103,8 @@ def test_changed_dances_are_found_where_they_are(db):
     assert 10 == made.left_out
 
 
-def test_another_take_is_a_false_accept_unless_labels_say_otherwise(db):
-    """Without its own entry a dance is taken for its other take; by label, both are left out together."""
+def test_another_recording_is_a_false_accept_unless_labels_say_otherwise(db):
+    """Left out, a dance is taken for its other recording; by label, both are left out together."""
     with open_catalogue(db, create=False) as catalogue:
         by_name, by_label = (
             audit(catalogue, changes=["none"], by_label=by_label) for by_label in (False, True)
@@ -121,8 +115,8 @@ def test_another_take_is_a_false_accept_unless_labels_say_otherwise(db):
         most.dance_id,
         most.taken_for,
     }
-    assert 0.4 <= by_name.survivals(0.05)[0].false_accepts
-    assert by_label.survivals(0.05)[0].false_accepts < 0.2
+    assert 0.4 <= by_name.figures(0.05)[0].false_accepts
+    assert by_label.figures(0.05)[0].false_accepts < 0.2
     assert most.unknown_evalue < rest.unknown_evalue
     assert len({frozenset((one.dance_id, one.taken_for)) for one in by_name.most_alike(9)}) == len(
         by_name.most_alike(9)
@@ -137,7 +131,7 @@ def test_the_seed_draws_the_dances(db):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_dances_with_excluded_stretches_are_not_asked_for(tmp_path):
+def test_dances_with_excluded_segments_are_no_queries(tmp_path):
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         for number in range(3):
             catalogue.add(write_dance(tmp_path / f"{number}.npz", number))
@@ -148,7 +142,7 @@ def test_dances_with_excluded_stretches_are_not_asked_for(tmp_path):
 
 
 def test_one_dance_alone_cannot_be_taken_for_another(tmp_path):
-    """There is no rate of false accepts and no suggestion; the rest is told all the same."""
+    """There is no false accept rate and no suggestion; the rest is printed."""
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         catalogue.add(write_dance(tmp_path / "one.npz", 1))
     answer = run_main(
@@ -176,7 +170,8 @@ def test_a_catalogue_without_skeletons_says_so(tmp_path):
 def answers_of(unknown: list[float]) -> Audit:
     """One dance per value: named first at E = 1e-3, and without its entry accepted at the value."""
     made = tuple(
-        AuditAnswer(f"dance{n}", "none", True, 1e-3, 1.0, "another", doubt) for n, doubt in enumerate(unknown)
+        AuditAnswer(f"dance{n}", "none", True, 1e-3, 1.0, "another", evalue)
+        for n, evalue in enumerate(unknown)
     )
     return Audit(made, len(made), len(made), "model")
 
@@ -184,7 +179,7 @@ def answers_of(unknown: list[float]) -> Audit:
 def test_the_suggested_limit_accepts_what_was_wanted():
     """Of two hundred unknown dances at E = .01, .02, ..., 2 one per cent is two: it is below the third."""
     made = answers_of([0.01 * n for n in range(1, 201)])
-    found = made.suggest(0.01)
+    found = made.suggest_limit(0.01)
 
     assert 0.02 <= found.evalue < 0.03
     assert 0.01 == made.false_accepts(found.evalue)[0]
@@ -194,12 +189,12 @@ def test_the_suggested_limit_accepts_what_was_wanted():
 
 @pytest.mark.parametrize("dances", [1, 99])
 def test_too_few_dances_suggest_nothing(dances):
-    found = answers_of([1.0] * dances).suggest(0.01)
+    found = answers_of([1.0] * dances).suggest_limit(0.01)
 
     assert (None, None, 100) == (found.evalue, found.interval, found.dances_needed)
 
 
-def test_nobody_let_in_is_not_nobody_ever():
+def test_no_false_accept_still_has_an_interval():
     """Thirty unknown dances rejected still leave room for one in ten."""
     share, (low, high) = answers_of([5.0] * 30).false_accepts(0.05)
 
@@ -210,7 +205,7 @@ def test_nobody_let_in_is_not_nobody_ever():
 def test_a_shares_interval_ends_where_the_share_would_be_two_deviations_off(total, data):
     """Wilson's own definition: both ends p solve (p - share)^2 = 1.96^2 p (1 - p) / total."""
     count = data.draw(st.integers(0, total))
-    low, high = share_interval(count, total)
+    low, high = wilson_interval(count, total)
 
     assert 0 <= low <= count / total <= high <= 1
     for end in (low, high):
@@ -219,16 +214,16 @@ def test_a_shares_interval_ends_where_the_share_would_be_two_deviations_off(tota
 
 @given(st.floats(1e-300, 1e6) | st.integers(1, 1000).map(lambda n: np.nextafter(n / 100, 0)))
 def test_a_limit_is_never_rounded_up(limit):
-    """Two digits are enough to type, and never let in more than was wanted."""
-    found = rounded_down(limit)
+    """Two digits are enough to type, and never accept more than was wanted."""
+    found = round_down(limit)
 
     assert 0.9 * limit < found <= limit
     assert found == float(f"{found:.2g}")
 
 
 def test_a_catalogue_full_of_twins_has_no_limit():
-    """If one in twenty is another dance beyond all doubt, no limit keeps it out."""
-    found = answers_of([0.0, *[1.0] * 9] * 10).suggest(0.05)
+    """If one in twenty has the largest ratio as another dance, no limit keeps it out."""
+    found = answers_of([0.0, *[1.0] * 9] * 10).suggest_limit(0.05)
 
     assert (None, 20) == (found.evalue, found.dances_needed)
 
@@ -237,12 +232,12 @@ def test_a_limit_that_no_evidence_meets_is_not_suggested():
     """Dances under two names have the largest ratio there is: below its E-value nothing is accepted."""
     least = evalue_of(shipped_calibration().most, 100)
 
-    assert answers_of([least, *[1.0] * 9] * 10).suggest(0.05).evalue is None
-    assert answers_of([1.0] * 100).suggest(0.05).evalue is not None
+    assert answers_of([least, *[1.0] * 9] * 10).suggest_limit(0.05).evalue is None
+    assert answers_of([1.0] * 100).suggest_limit(0.05).evalue is not None
 
 
-def test_the_command_tells_all_of_it(db, tmp_path):
-    """An object a change and one for the catalogue; a picture only where nothing is replaced."""
+def test_the_command_prints_all_figures(db, tmp_path):
+    """One object per change and one for the catalogue; a picture only where no file is replaced."""
     picture = tmp_path / "audit.png"
     options = ("--changes", "none,excerpt", "--max-dances", 3, "--seconds", 3, "--false-accepts", 0.5)
     answer = run_main("eval", "audit", db, *options, "--json", "--plot", picture)
@@ -267,8 +262,8 @@ def test_the_table_names_dances_that_are_taken_for_others(db):
     assert "Suggested: --max-evalue" in by_label.out
 
 
-def test_takes_of_one_label_that_are_taken_for_one_another_point_to_the_option(db):
-    """Four takes of two labels are false accepts by name; by label nothing is left to say."""
+def test_false_accepts_of_one_label_point_to_the_option(db):
+    """Four recordings of two labels are false accepts by name; by label there is none."""
     hint = "4 of the false accepts are dances of one label; if they are recordings of one dance, --by-label"
 
     assert hint in run_main("eval", "audit", db, "--changes", "none", "--max-evalue", 0.001).err
@@ -288,4 +283,4 @@ def test_shares_and_seconds_must_make_sense(db):
             with pytest.raises(InputError, match="more"):
                 audit(catalogue, **wrong)
     with pytest.raises(InputError, match="between 0 and 1"):
-        answers_of([1.0]).suggest(1.0)
+        answers_of([1.0]).suggest_limit(1.0)

@@ -4,7 +4,7 @@ from test_runtime import trained
 
 from dance_samples import dance
 from dancematch.evaluation.measures.word_quality import measure_words
-from dancematch.evaluation.methods.word_comparison import SEARCHES, WordMethod
+from dancematch.evaluation.methods.word_methods import SEARCHES, WordMethod
 from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task

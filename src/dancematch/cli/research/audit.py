@@ -1,47 +1,50 @@
 """dancematch eval audit: how far a catalogue can be trusted."""
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dancematch.cli.options import (
+    MODEL_HELP,
     file_path,
-    force_option,
     json_option,
     max_evalue_settings,
-    model_option,
     option,
     option_group,
 )
 from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
-from dancematch.evaluation.audit.run import CHANGES, EXPLAINED, FALSE_ACCEPTS, MAX_DANCES, SECONDS
+from dancematch.evaluation.audit.changes import CHANGES
+from dancematch.evaluation.audit.result import MAX_DANCES
+from dancematch.evaluation.measures.accept_rates import FALSE_ACCEPT_RATE
+from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS
 
 if TYPE_CHECKING:
-    from dancematch.evaluation.audit.run import Audit, LimitSuggestion
-
-_ALIKE = 3  # pairs of dances that are named
+    from dancematch.evaluation.audit.result import AuditSummary, ChangeFigures
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What is searched for, and what may be accepted."""
+    """What is changed and searched for, and where the picture goes."""
 
     changes: str = option(
         "--changes", metavar="NAME,...", default=",".join(CHANGES), help=f"Some of {', '.join(CHANGES)}."
     )
     max_dances: int = option(
         "--max-dances", type=click.IntRange(1), default=MAX_DANCES, show_default=True,
-        help="Search for so many dances, drawn by the seed.",
+        help="Ask for so many dances, drawn by the seed.",
     )  # fmt: skip
     seconds: float = option(
-        "--seconds", type=click.FloatRange(1), default=SECONDS, show_default=True, help="Of an excerpt."
-    )
+        "--seconds", type=click.FloatRange(1), default=EXCERPT_SECONDS, show_default=True,
+        help="Of an excerpt.",
+    )  # fmt: skip
     false_accepts: float = option(
-        "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ACCEPTS,
-        show_default=True, help="Share of unknown dances that may be taken for a known one.",
+        "--false-accepts", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=FALSE_ACCEPT_RATE, show_default=True,
+        help="Share of unknown dances that may be taken for a known one.",
     )  # fmt: skip
     max_evalue: float = option(
         "--max-evalue", **max_evalue_settings("The limit in use: a match has at most this E-value.")
@@ -50,18 +53,20 @@ class AuditOptions:
         "--by-label", is_flag=True, help="Dances of one label are recordings of one dance."
     )
     seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True)
+    plot: Path | None = option("--plot", type=file_path(), help="Draw it: a .png, .svg or .pdf file.")
+    force: bool = option("--force", is_flag=True, help="Let --plot replace a file that is there.")
+    model: str | None = option("--model", help=MODEL_HELP)
+
+    def change_names(self) -> tuple[str, ...]:
+        """The changes, each once."""
+        return tuple(dict.fromkeys(name.strip() for name in self.changes.split(",") if name.strip()))
 
 
 @click.command("audit")
 @click.argument("catalogue")
-@option_group("asked", AuditOptions)
-@click.option("--plot", type=file_path(), help="Draw it: a .png, .svg or .pdf file.")
-@force_option("Let --plot replace a file that is there.")
-@model_option
+@option_group("options", AuditOptions)
 @json_option
-def audit_command(
-    catalogue: str, asked: AuditOptions, plot: Path | None, force: bool, model: str | None, as_json: bool
-) -> None:
+def audit_command(catalogue: str, options: AuditOptions, as_json: bool) -> None:
     """Say how well the dances of CATALOGUE are found when they are changed.
 
     Dances are drawn, changed as cameras, pose estimators and dancers change them, and searched
@@ -82,55 +87,47 @@ def audit_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.report.plots import require_drawable
 
-    if not math.isfinite(asked.seconds):
-        raise click.UsageError(f"--seconds must be a number, got {asked.seconds}")
-    if math.isnan(asked.false_accepts):
+    if not math.isfinite(options.seconds):
+        raise click.UsageError(f"--seconds must be a number, got {options.seconds}")
+    if math.isnan(options.false_accepts):
         raise click.UsageError("--false-accepts must be a number, got nan")
-    if plot is not None:
-        require_free(plot, force)
-        require_drawable(plot)
-    limit = asked.max_evalue
-    named = tuple(dict.fromkeys(name.strip() for name in asked.changes.split(",") if name.strip()))
-    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("searching") as tell:
+    if options.plot is not None:
+        require_free(options.plot, options.force)
+        require_drawable(options.plot)
+    with (
+        open_catalogue(catalogue, model=options.model, create=False) as known,
+        share_bar("searching") as show,
+    ):
         made = audit(
-            known, changes=named, seconds=asked.seconds, max_dances=asked.max_dances, seed=asked.seed,
-            by_label=asked.by_label, on_progress=tell,
+            known, changes=options.change_names(), seconds=options.seconds, max_dances=options.max_dances,
+            seed=options.seed, by_label=options.by_label, on_progress=show,
         )  # fmt: skip
         labels = {dance.dance_id: dance.label for dance in known.dances()}
-    suggestion = made.suggest(asked.false_accepts)
+    figures = made.figures(options.max_evalue)
+    summary = made.summarise(options.max_evalue, options.false_accepts)
     if as_json:
-        _emit(made, suggestion, limit, asked.seed)
+        for line in (*figures, summary):
+            emit_json(line)
     else:
-        _print(made, suggestion, limit)
-    same_label = 0 if asked.by_label else made.taken_for_own_label(limit, labels)
+        _print(figures, summary)
+    same_label = 0 if options.by_label else made.count_own_label(options.max_evalue, labels)
     if same_label:
         say(
             f"{same_label} of the false accepts are dances of one label; if they are recordings of one dance,"
             " --by-label counts them as right"
         )
-    if plot is not None:
-        draw_audit(plot, made, suggestion, limit, overwrite=force)
-        say(f"{plot}: the same as a picture")
+    if options.plot is not None:
+        draw_audit(options.plot, made, summary.suggestion, options.max_evalue, overwrite=options.force)
+        say(f"{options.plot}: the same as a picture")
 
 
-def _emit(made: "Audit", suggestion: "LimitSuggestion", limit: float, seed: int) -> None:
-    for survival in made.survivals(limit):
-        emit_json({**asdict(survival), "max_evalue": limit})
-    accepted, interval = made.false_accepts(limit) or (None, None)
-    emit_json(
-        {
-            "dances": made.dances, "asked": made.asked, "left_out": made.left_out,
-            "queries": len(made.answers), "seed": seed, "model_id": made.model_id, "max_evalue": limit,
-            "false_accepts": accepted, "false_accepts_interval": interval,
-            "suggestion": asdict(suggestion), "most_alike": [asdict(one) for one in made.most_alike(_ALIKE)],
-        }
-    )  # fmt: skip
-
-
-def _print(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> None:
+def _print(figures: "Sequence[ChangeFigures]", summary: "AuditSummary") -> None:
     from dancematch.pipeline.wording import accident_sentence
 
-    click.echo(f"{made.asked} of {made.dances} dances, changed and searched for; a match has E <= {limit:g}")
+    limit = summary.max_evalue
+    click.echo(
+        f"{summary.asked} of {summary.dances} dances, changed and searched for; a match has E <= {limit:g}"
+    )
     emit_table(
         [
             "change", "first", "match", "(95 %)", "or possible", "place found", "false accepts", "queries",
@@ -142,15 +139,15 @@ def _print(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> None:
                 f"{one.accepted_interval[0]:.0%} to {one.accepted_interval[1]:.0%}", f"{one.possible:.0%}",
                 "-" if one.place is None else f"{one.place:.0%}",
                 "-" if one.false_accepts is None else f"{one.false_accepts:.1%}", str(one.queries),
-                EXPLAINED[one.change],
+                CHANGES[one.change].summary,
             ]
-            for one in made.survivals(limit)
+            for one in figures
         ],
     )  # fmt: skip
     click.echo()
-    click.echo(_unknown_line(made, limit))
-    click.echo(_suggestion_line(made, suggestion, limit))
-    for one in made.most_alike(_ALIKE):
+    click.echo(_unknown_line(summary))
+    click.echo(_suggestion_line(summary))
+    for one in summary.most_alike:
         if one.unknown_evalue <= limit:
             click.echo(
                 f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}. "
@@ -158,28 +155,28 @@ def _print(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> None:
             )
 
 
-def _unknown_line(made: "Audit", limit: float) -> str:
-    found = made.false_accepts(limit)
-    if found is None:
+def _unknown_line(summary: "AuditSummary") -> str:
+    if summary.false_accepts is None or summary.false_accepts_interval is None:
         return "False accepts cannot be measured: no other dance is left when one is left out."
-    share, (low, high) = found
+    low, high = summary.false_accepts_interval
     return (
-        f"Left out of the catalogue, a dance is taken for another in {share:.1%} of the queries"
-        f" (95 %: {low:.1%} to {high:.1%}, from {made.left_out} dances)."
+        f"Left out of the catalogue, a dance is taken for another in {summary.false_accepts:.1%} of the"
+        f" queries (95 %: {low:.1%} to {high:.1%}, from {summary.left_out} dances)."
     )
 
 
-def _suggestion_line(made: "Audit", suggestion: "LimitSuggestion", limit: float) -> str:
+def _suggestion_line(summary: "AuditSummary") -> str:
+    suggestion = summary.suggestion
     wanted = f"{suggestion.wanted:.3g}"
-    if suggestion.evalue is None and made.left_out >= suggestion.dances_needed:
+    if suggestion.evalue is None and summary.left_out >= suggestion.dances_needed:
         return (
             f"No limit is suggested: a share above {wanted} is taken for another by the strongest evidence;"
             " recordings of one dance need one label (--by-label), or are to be removed ('dancematch dedup')."
         )
     if suggestion.evalue is None or suggestion.interval is None:
         return (
-            f"No limit is suggested, E <= {limit:g} stays: a share of {wanted} cannot be told from fewer than"
-            f" {suggestion.dances_needed} dances left out, {made.left_out} were"
+            f"No limit is suggested, E <= {summary.max_evalue:g} stays: a share of {wanted} cannot be"
+            f" estimated from fewer than {suggestion.dances_needed} dances left out, {summary.left_out} were"
             " (--false-accepts, --max-dances)."
         )
     low, high = suggestion.interval

@@ -1,51 +1,21 @@
 """dancematch eval: how well dances are found."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dancematch.cli.options import option, option_group
-from dancematch.cli.output import counted, emit_json, json_line, require_free, say
+from dancematch.cli.output import counted, emit_json, json_line, require_free, say, share_bar
 from dancematch.cli.research.audit import audit_command
-from dancematch.cli.research.evaluate_real import choose_methods, evaluate_real
-from dancematch.cli.research.evaluate_release import evaluate_release
-from dancematch.cli.research.evaluate_tables import emit_tables
+from dancematch.cli.research.eval_tables import emit_tables
 from dancematch.cli.research.weights import weights_command
-
-if TYPE_CHECKING:
-    from dancematch.evaluation.methods.word_comparison import WordMethod
-    from dancematch.evaluation.suites.retrieval import Refit
-    from dancematch.evaluation.suites.retrieval_tasks import TaskOptions
-    from dancematch.model.patches import PatchTokeniser
-    from dancematch.types import Motion
-
-SUITES = [
-    "aist-genre",
-    "aist-choreography",
-    "aist-cross-dancer",
-    "scale",
-    "excerpt",
-    "video",
-    "open-set",
-    "benchmark",
-    "real",
-]
-SEARCHES = ["histogram", "two-stage", "likelihood", "brute-force", "paper"]
-WHOLE_CLIPS = ("stage1", "two-stage", "likelihood", "brute-force", "paper", "kmeans", "dtw")
-USUAL_METHODS = {  # where none is asked for
-    **dict.fromkeys(("aist-genre", "aist-choreography", "aist-cross-dancer"), WHOLE_CLIPS),
-    **dict.fromkeys(("scale", "excerpt", "video"), WHOLE_CLIPS[:-1]),
-    "open-set": ("likelihood",),
-    "benchmark": ("stage1", "two-stage", "kmeans", "kmeans-two-stage", "dtw"),
-}
-UNKNOWN_DANCES = 9000  # number of the first made-up unknown dance: nothing was chosen on them
-LEAST_UNKNOWN = 20  # made-up dances, if there is no folder of unknown ones
+from dancematch.evaluation.methods.word_methods import SEARCHES
+from dancematch.evaluation.suites.registry import SUITES, SuiteOptions, SuiteOptionsError
 
 
 @dataclass(frozen=True)
@@ -63,7 +33,7 @@ class MethodOptions:
         "--model", multiple=True, help="A model's folder or name to run; may be given several times."
     )
     searches: tuple[str, ...] = option(
-        "--search", type=click.Choice(SEARCHES), multiple=True,
+        "--search", type=click.Choice(list(SEARCHES)), multiple=True,
         help="How the words of a --model or of kmeans are searched: histograms alone (the default); with the "
         "order of words; with synchrony too, as 'search' does; words without a shortlist; or as the paper "
         "prints it. May be given several times.",
@@ -103,10 +73,9 @@ class QueryOptions:
     )  # fmt: skip
     seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True)
 
-    @property
-    def genres(self) -> list[str] | None:
-        """The genres by name; None: all."""
-        return self.query_genres.split(",") if self.query_genres else None
+    def by_name(self) -> dict[str, Any]:
+        """The options, the genres as a list."""
+        return {**vars(self), "query_genres": self.query_genres.split(",") if self.query_genres else ()}
 
 
 @dataclass(frozen=True)
@@ -145,6 +114,28 @@ class ResultOptions:
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object per line.")
 
 
+_SUITE_LINES = [
+    *(f"{name:17}  {'by itself: ' if suite.alone else ''}{suite.summary}" for name, suite in SUITES.items()),
+    "audit CATALOGUE    how well changed dances of your own catalogue are found ('eval audit --help')",
+    "weights CATALOGUE  how much each metric counts, learnt from its labels ('eval weights --help')",
+]
+_HELP = "\n".join([
+    "Run SUITEs and print what each method or model reaches, with 95 % intervals.", "",
+    "\b", *_SUITE_LINES, "",
+    """\b
+Example:
+  dancematch eval aist-genre aist-choreography aist-cross-dancer --data aistpp -o results.jsonl
+  dancematch eval aist-cross-dancer --data aistpp --query-genres PO,LH --method kmeans --refit
+  dancematch eval aist-cross-dancer --data aistpp --model my-model --search two-stage --json
+  dancematch eval excerpt --data aistpp --seconds 2 --seconds 10 --method two-stage --max-queries 100
+  dancematch eval open-set --data aistpp --unknown cmu
+  dancematch eval benchmark --data bench --json
+  dancematch eval real --data clips --distractors aistpp -o real.jsonl
+  dancematch eval audit dances.db
+""",
+])  # fmt: skip
+
+
 class EvalCommand(click.Command):
     """`eval SUITE...`; suites that measure your own catalogue are commands with options of their own."""
 
@@ -158,8 +149,8 @@ class EvalCommand(click.Command):
         return own.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
 
-@click.command("eval", cls=EvalCommand)
-@click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Choice(SUITES))
+@click.command("eval", cls=EvalCommand, help=_HELP)
+@click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Choice(list(SUITES)))
 @option_group("place", DataOptions)
 @option_group("asked", QueryOptions)
 @option_group("chosen", MethodOptions)
@@ -175,123 +166,17 @@ def eval_command(
     jobs: int,
     results: ResultOptions,
 ) -> None:
-    """Run SUITEs and print what each method or model reaches, with 95 % intervals.
+    """Run suites and print their results; click shows `_HELP`, which has the table of suites."""
+    from dancematch.evaluation.suites.run import Reporter, run_suites
 
-    \b
-    aist-genre         the paper's protocol: twenty clips per genre, same genre among the first three
-    aist-choreography  another recording of the same basic choreography, by any dancer
-    aist-cross-dancer  the same by another dancer
-    scale              a hundred dances, ten known performances each, forty others to be named
-    excerpt            the clip that five changed seconds come from, and where in it they are
-    video              the clip that a pose estimator saw
-    open-set           verdicts on known dances, and on dances that the catalogue does not have
-    benchmark          by itself: the label of each test clip of a release of 'dancematch benchmark' (--data)
-    real               by itself: each of a folder's clips among all recordings but its own performance
-    audit CATALOGUE    how well changed dances of your own catalogue are found ('eval audit --help')
-    weights CATALOGUE  how much each metric counts, learnt from its labels ('eval weights --help')
-
-    \b
-    Example:
-      dancematch eval aist-genre aist-choreography aist-cross-dancer --data aistpp -o results.jsonl
-      dancematch eval aist-cross-dancer --data aistpp --query-genres PO,LH --method kmeans --refit
-      dancematch eval aist-cross-dancer --data aistpp --model my-model --search two-stage --json
-      dancematch eval excerpt --data aistpp --seconds 2 --seconds 10 --method two-stage --max-queries 100
-      dancematch eval open-set --data aistpp --unknown cmu
-      dancematch eval benchmark --data bench --json
-      dancematch eval real --data clips --distractors aistpp -o real.jsonl
-      dancematch eval audit dances.db
-    """
-    _refuse_contradictions(set(suites), place, asked, chosen)
-    lines = _real_results(place, asked, chosen, jobs) if "real" in suites else None
-    if lines is None:
-        methods = {suite: _methods(suite, chosen) for suite in suites}
-        _check_words([method for some in methods.values() for method, _ in some])
-        if "benchmark" in suites:
-            lines = evaluate_release(place.data, [method for method, _ in methods["benchmark"]])
-        else:
-            lines = _results(place, methods, asked, _refitted if chosen.refit else None, jobs)
+    options = SuiteOptions(**vars(place), **asked.by_name(), **vars(chosen), jobs=jobs)
+    try:
+        lines = run_suites(suites, options, Reporter(say, counted, share_bar))
+    except SuiteOptionsError as error:
+        raise click.UsageError(str(error)) from None
     with _emitter(results) as emit:
         for line in lines:
             emit(line)
-
-
-def _refuse_contradictions(
-    suites: set[str], place: DataOptions, asked: QueryOptions, chosen: MethodOptions
-) -> None:
-    """Refuse options of suites that are not run, and suites that lack what they need."""
-    for name, given, homes in (
-        ("--views", place.views, ("video", "open-set")),
-        ("--unknown", place.unknown, ("open-set",)),
-        ("--seconds", asked.seconds, ("excerpt",)),
-        ("--strength", asked.strength, ("excerpt",)),
-        ("--leave-out", asked.leave_out > 1, ("aist-genre", "aist-choreography")),
-        ("--distractors", place.distractors, ("real",)),
-        ("--skeletons", place.skeletons, ("real",)),
-    ):
-        if given and not suites & set(homes):
-            suite = "the suites" if len(homes) > 1 else "the suite"
-            raise click.UsageError(f"{name} belongs to {suite} {' and '.join(homes)}")
-    if "video" in suites and not place.views:
-        raise click.UsageError("the suite video needs --views")
-    if "open-set" in suites and chosen.refit:
-        raise click.UsageError("--refit leaves a model without a background, which open-set needs")
-    for suite in sorted(suites & {"benchmark", "real"}):
-        if len(suites) > 1 or asked.query_genres or asked.max_queries or chosen.refit:
-            raise click.UsageError(f"{suite} has data of its own and asks all of it: run it by itself")
-    if chosen.refit and not asked.query_genres:
-        raise click.UsageError("--refit needs --query-genres: the other genres are what it is fitted on")
-    if chosen.refit and chosen.models and not chosen.methods:
-        raise click.UsageError("--refit fits the k-means of a --method; a --model stays as it is")
-
-
-def _real_results(place: DataOptions, asked: QueryOptions, chosen: MethodOptions, jobs: int) -> Iterable[Any]:
-    if chosen.searches or chosen.phases > 1 or chosen.soft:
-        raise click.UsageError("--search, --phases and --soft are not for the suite real")
-    return evaluate_real(
-        place.data, choose_methods(chosen.methods, chosen.models), distractors=place.distractors,
-        skeletons=place.skeletons, seed=asked.seed, jobs=jobs,
-    )  # fmt: skip
-
-
-def _results(
-    place: DataOptions,
-    chosen: "dict[str, list[tuple[str | WordMethod, bool]]]",
-    asked: QueryOptions,
-    refit: "Refit | None",
-    jobs: int,
-) -> Iterator[Any]:
-    """What each suite's methods reach on AIST++, one after the other."""
-    from dancematch.evaluation.suites.aist import load_clips
-    from dancematch.evaluation.suites.open_set import QUERIES, OpenSetSuite
-    from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator
-    from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
-
-    say(f"reading {place.data}")
-    clips, memory = load_clips(place.data), EvaluationCache()
-    for suite, methods in chosen.items():
-        if suite == "open-set":
-            unknown, most = _unknown_motions(place.unknown), asked.max_queries or QUERIES
-            open_set = OpenSetSuite(clips, unknown, place.views, asked.genres, most, asked.seed)
-            for method, _ in methods:
-                yield from open_set.evaluate(method, memory, counted)
-            continue
-        plan = TaskOptions(asked.leave_out, views=place.views)
-        for one in _plans(suite, plan, asked.seconds, asked.strength):
-            task = make_task(suite, clips, query_genres=asked.genres, seed=asked.seed, plan=one)
-            task = task if asked.max_queries is None else task.sample(asked.max_queries)
-            for method, fitted_here in methods:
-                evaluator = Evaluator(memory, refit if fitted_here else None, counted, jobs)
-                yield evaluator.evaluate(task, method)
-
-
-def _plans(
-    suite: str, plan: "TaskOptions", seconds: Sequence[float], strength: Sequence[float]
-) -> "list[TaskOptions]":
-    """The ways to ask a suite: every length of an excerpt with every strength of change."""
-    if suite != "excerpt":
-        return [plan]
-    pairs = product(seconds or [plan.seconds], strength or [plan.strength])
-    return [replace(plan, seconds=length, strength=much) for length, much in pairs]
 
 
 @contextmanager
@@ -323,78 +208,3 @@ def _emitter(wanted: ResultOptions) -> Iterator[Callable[[Any], None]]:
         part.replace(output)
     if not wanted.as_json:
         emit_tables(results)
-
-
-def _unknown_motions(folder: Path | None) -> "list[Motion]":
-    """Motions that no catalogue of AIST++ has: those of the folder, and made-up dances."""
-    from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
-    from dancematch.training.data.files import find_motion_files, read_motions
-
-    read = [motions for _, motions in read_motions(find_motion_files([folder]))] if folder else []
-    given = [motions[0] for motions in read if isinstance(motions, list)]
-    made_up = [
-        perform(
-            compose_dance(UNKNOWN_DANCES + number, eight_counts=3), Dancer.random(UNKNOWN_DANCES + number)
-        )
-        for number in range(max(len(given), LEAST_UNKNOWN))
-    ]
-    return [*given, *made_up]
-
-
-def _methods(suite: str, chosen: MethodOptions) -> "list[tuple[str | WordMethod, bool]]":
-    """Models and named methods, each as the options ask and with whether it may be fitted."""
-    from dancematch.evaluation.methods.feature_comparison import REFERENCES
-    from dancematch.evaluation.methods.word_comparison import METHODS, WordMethod
-
-    for method in chosen.methods:
-        if method not in METHODS and method not in REFERENCES:
-            known = ", ".join((*METHODS, *REFERENCES))
-            raise click.UsageError(f"there is no method {method!r}; there are {known}")
-    wordless = [method for method in chosen.methods if method in REFERENCES]
-    if wordless and (chosen.soft or chosen.phases > 1):
-        raise click.UsageError(f"--phases and --soft are about words; {wordless[0]} has none")
-    names = chosen.methods or (() if chosen.models else USUAL_METHODS[suite])
-    fixed = [name for name in names if name in METHODS and not name.startswith("kmeans")]
-    if fixed and (chosen.searches or chosen.soft or chosen.phases > 1):
-        raise click.UsageError(
-            f"--search, --phases and --soft are for --model and kmeans; {fixed[0]} is always the same"
-        )
-    usual = ("two-stage",) if suite == "open-set" else ("histogram",)
-    asked: list[tuple[str | WordMethod, bool]] = [
-        (_as_asked(WordMethod(model), search, chosen), False)
-        for model in chosen.models
-        for search in chosen.searches or usual
-    ]
-    for name in names:
-        if not name.startswith("kmeans"):
-            asked.append((name, False))
-        elif not chosen.searches and chosen.phases == 1 and not chosen.soft:
-            asked.append((name, True))
-        else:
-            asked += [
-                (_as_asked(METHODS[name], one, chosen), True) for one in chosen.searches or ("histogram",)
-            ]
-    return list(dict.fromkeys(asked))
-
-
-def _as_asked(method: "WordMethod", search: str, chosen: MethodOptions) -> "WordMethod":
-    from dancematch.evaluation.methods.word_comparison import SEARCHES
-
-    settings = SEARCHES[search] or method.settings
-    weighting = settings.weighting if settings else method.weighting
-    return replace(method, settings=settings, weighting=weighting, phases=chosen.phases, soft=chosen.soft)
-
-
-def _check_words(methods: "Sequence[str | WordMethod]") -> None:
-    """Say before the clips are read that a model is missing or its patches are too short."""
-    from dancematch.model.tokeniser import load_model
-
-    for method in methods:
-        if not isinstance(method, str):
-            load_model(method.model).require_phases(method.phases)
-
-
-def _refitted(motions: "Sequence[Motion]", like: "PatchTokeniser") -> "PatchTokeniser":
-    from dancematch.training.kmeans import fit_kmeans
-
-    return fit_kmeans(motions, layout=like.layout, vocabulary=like.vocabulary)

@@ -1,11 +1,11 @@
-"""The picture of an audit: how each change is survived, and what is accepted at which limit."""
+"""The picture of an audit: the figures of each change, and the accept rates at every limit."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancematch.evaluation.audit.run import Audit, LimitSuggestion
+from dancematch.evaluation.audit.result import Audit, LimitSuggestion
 from dancematch.evaluation.measures.accept_rates import AcceptCurve
 from dancematch.report.plots import new_figure, require_drawable, write_figure
 
@@ -14,18 +14,18 @@ _BARS = {
     "accepted": ("and a match", "#2b6cd9"),
     "place": ("place found", "#1c7c4a"),
 }
-_LEAST, _MOST = 1e-8, 100.0  # E-values that are shown, and smaller ones where the suggestion is
+_LEAST, _MOST = 1e-8, 100.0  # E-values shown; smaller ones if the suggestion is
 
 
 def draw_audit(
     path: Path, audit: Audit, suggestion: LimitSuggestion, limit: float, *, overwrite: bool = False
 ) -> None:
-    """Draw an audit: left the changes, right the shares accepted against the limit of the E-value."""
+    """Draw an audit: left the changes, right the accept rates against the limit of the E-value."""
     require_drawable(path)
-    figure = new_figure(12.5, max(4.0, 1.5 + 0.38 * len(audit.survivals(limit))))
+    figure = new_figure(12.5, max(4.0, 1.5 + 0.38 * len(audit.figures(limit))))
     changes, accepts = figure.subplots(1, 2, width_ratios=[1.1, 1])
     _draw_changes(changes, audit, limit)
-    _draw_accepts(accepts, audit.accepts(), suggestion, limit)
+    _draw_accepts(accepts, audit.accept_curve(), suggestion, limit)
     figure.suptitle(
         f"{audit.asked} of {audit.dances} dances, changed and searched for", fontsize=13, x=0.02, ha="left"
     )
@@ -33,15 +33,15 @@ def draw_audit(
 
 
 def _draw_changes(axes: Any, audit: Audit, limit: float) -> None:
-    survivals = audit.survivals(limit)
-    places, height = np.arange(len(survivals)), 0.8 / (len(_BARS) + 1)
+    figures = audit.figures(limit)
+    places, height = np.arange(len(figures)), 0.8 / (len(_BARS) + 1)
     for number, (field, (label, colour)) in enumerate(_BARS.items()):
-        shares = [getattr(one, field) or 0.0 for one in survivals]
+        shares = [getattr(one, field) or 0.0 for one in figures]
         axes.barh(places + (number - 1.5) * height, shares, height, label=label, color=colour)
-    unknown = [one.false_accepts or 0.0 for one in survivals]
+    unknown = [one.false_accepts or 0.0 for one in figures]
     axes.barh(places + 1.5 * height, unknown, height, label="left out, yet accepted", color="#b3261e")
     axes.set(yticks=places, xlim=(0, 1.02), xlabel=f"share of the queries (match: E ≤ {limit:g})")
-    axes.set_yticklabels([one.change for one in survivals])
+    axes.set_yticklabels([one.change for one in figures])
     axes.invert_yaxis()
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

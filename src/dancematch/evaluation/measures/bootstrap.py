@@ -1,10 +1,9 @@
-"""How sure a figure is: percentile intervals from queries drawn anew, with replacement.
+"""Percentile bootstrap: intervals of figures, from queries drawn anew with replacement.
 
-Queries that are takes of one choreography, or are danced by one person, go wrong together: drawn
-one by one they seem to say more than they do. With `clusters`, a label a query, all queries of a
-label are drawn or not drawn together. The same seed gives the same interval. A figure without a
-single exception (all right, none let in) has an interval without width; then "three in as many
-queries as there are" is what may still go wrong unseen.
+Queries of one choreography, or by one dancer, fail together: drawn one by one they make an interval too
+narrow. With `clusters`, one label per query, all queries of a label are drawn together. The same seed gives
+the same interval. A figure without exception (all right, none accepted) has an interval without width; the
+rule of three, 3 / queries, bounds what may still go wrong.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -27,16 +26,16 @@ def mean_interval(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> Interval:
-    """Where the mean of values, one a query, lies."""
+    """The interval of a mean of values, one per query."""
     numbers = np.asarray(values, dtype=np.float64)
-    labels = _numbered(clusters if clusters is not None else range(len(numbers)), len(numbers))
+    labels = _number_labels(clusters if clusters is not None else range(len(numbers)), len(numbers))
     sums, counts = np.bincount(labels, numbers), np.bincount(labels)
     rng = np.random.default_rng(seed)
     means = np.empty(draws)
     for draw in range(draws):
         chosen = rng.integers(len(sums), size=len(sums))
         means[draw] = sums[chosen].sum() / counts[chosen].sum()
-    return _middle(means, level)
+    return _central_interval(means, level)
 
 
 def bootstrap_interval(
@@ -46,36 +45,36 @@ def bootstrap_interval(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> Interval:
-    """Where any figure lies that is computed from one set of queries or more.
+    """The interval of any figure computed from one or more sets of queries.
 
-    Each sample is the cluster label of each of its queries (`range(n)` if each stands alone);
-    `statistic` is given the places of the queries drawn, an array a sample.
+    A sample holds the cluster label of each of its queries (`range(n)` without clusters); `statistic` gets
+    the indices of the queries drawn, one array per sample.
     """
-    members = [_members(sample) for sample in samples]
+    members = [_cluster_members(sample) for sample in samples]
     rng = np.random.default_rng(seed)
-    found = [statistic(*(_draw(groups, rng) for groups in members)) for _ in range(draws)]
-    return _middle(np.array(found), level)
+    figures = [statistic(*(_draw_clusters(groups, rng) for groups in members)) for _ in range(draws)]
+    return _central_interval(np.array(figures), level)
 
 
-def _members(clusters: Sequence[Hashable]) -> list[NDArray[np.intp]]:
-    labels = _numbered(clusters, len(clusters))
+def _cluster_members(clusters: Sequence[Hashable]) -> list[NDArray[np.intp]]:
+    labels = _number_labels(clusters, len(clusters))
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
-def _draw(groups: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw_clusters(groups: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
     return np.concatenate([groups[place] for place in rng.integers(len(groups), size=len(groups))])
 
 
-def _numbered(clusters: Sequence[Hashable], queries: int) -> NDArray[np.intp]:
-    """The labels as numbers from 0, in the order in which they first come."""
+def _number_labels(clusters: Sequence[Hashable], queries: int) -> NDArray[np.intp]:
+    """The labels as numbers from 0, by first occurrence."""
     if not queries or len(clusters) != queries:
-        raise ValueError(f"a label a query is needed, got {len(clusters)} for {queries} queries")
+        raise ValueError(f"one label per query is needed, got {len(clusters)} for {queries} queries")
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in clusters], dtype=np.intp)
 
 
-def _middle(values: NDArray[np.float64], level: float) -> Interval:
+def _central_interval(values: NDArray[np.float64], level: float) -> Interval:
     outside = (1 - level) / 2
     low, high = np.quantile(values, [outside, 1 - outside])
     return float(low), float(high)

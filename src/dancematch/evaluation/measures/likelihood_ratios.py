@@ -1,12 +1,11 @@
-"""How good likelihood ratios are, by the measures of forensic science and speaker verification.
+"""Quality of likelihood ratios, by the measures of forensic science and speaker verification.
 
-Ratios are log10, `same` those of pairs of one dance, `different` those of pairs of two.
+Ratios are log10; `same` are those of pairs of one dance, `different` those of pairs of two.
 
-- Cllr (Brummer and du Preez, 2006): the mean cost, in bits, of acting on the ratios; 0 is perfect, 1 is what
-  a ratio of 1 for everything costs. Cllr_min is what is left once calibration is made perfect by isotonic
-  regression: how well the two kinds are told apart at all.
-- The equal error rate is that of the threshold at which as many different pairs are accepted as same ones
-  are rejected, on the convex hull.
+- Cllr (Brummer and du Preez, 2006): the mean cost in bits of acting on the ratios; 0 is perfect, 1 the cost
+  of a ratio of 1 for everything. Cllr_min is the cost after isotonic recalibration: discrimination alone.
+- Equal error rate: at the threshold where the shares of different pairs accepted and of same pairs rejected
+  are equal, on the convex hull.
 """
 
 import numpy as np
@@ -16,18 +15,18 @@ Ratios = NDArray[np.float64]
 
 
 def cllr(same: Ratios, different: Ratios) -> float:
-    """The cost of log likelihood ratios, both kinds of pairs counting half."""
+    """The cost of log likelihood ratios; each kind of pairs counts half."""
     return float((_bits(-np.asarray(same)).mean() + _bits(np.asarray(different)).mean()) / 2)
 
 
 def cllr_min(same: Ratios, different: Ratios) -> float:
-    """The same after the best monotone recalibration on these very pairs."""
+    """The cost after the best monotone recalibration on the same pairs."""
     ratios = isotonic_log_ratios(same, different)
     return cllr(ratios[: len(same)], ratios[len(same) :])
 
 
 def equal_error_rate(same: Ratios, different: Ratios) -> float:
-    """The share of errors at the threshold at which both kinds err equally often."""
+    """The error rate at the threshold where it is equal for both kinds of pairs."""
     ratios = isotonic_log_ratios(same, different)
     ones, others = ratios[: len(same)], ratios[len(same) :]
     steps = np.unique(ratios)
@@ -46,14 +45,14 @@ def isotonic_log_ratios(same: Ratios, different: Ratios) -> Ratios:
     labels = np.concatenate([np.ones(len(same)), np.zeros(len(different))])
     values, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
     sums = np.bincount(places, labels, minlength=len(values)).astype(np.float64)
-    shares = _pooled(sums, counts.astype(np.float64))[places]
+    shares = _pool_violators(sums, counts.astype(np.float64))[places]
     with np.errstate(divide="ignore"):
         odds = np.log10(shares) - np.log10(1 - shares)
     return np.asarray(odds - np.log10(len(same) / len(different)))
 
 
-def _pooled(sums: Ratios, counts: Ratios) -> Ratios:
-    """Means that never fall: neighbours that would are pooled."""
+def _pool_violators(sums: Ratios, counts: Ratios) -> Ratios:
+    """Means that never fall: neighbours that would fall are pooled."""
     blocks: list[tuple[float, float, int]] = []  # sum, count, places
     for total, count in zip(sums.tolist(), counts.tolist(), strict=True):
         block = (total, count, 1)

@@ -1,12 +1,12 @@
 """The method `dtw-angles` of the suite `real`: time warping over joint angles, as dance-scoring apps do it.
 
 Ten angles of the most prominent dancer, ten times per second, each minus its mean over the clip and divided
-by its standard deviation. The shorter of two clips is laid as a whole onto the part of the longer one where
-that costs least (subsequence dynamic time warping, Müller 2007), between half and twice its tempo. The
+by its standard deviation. The shorter of two clips is aligned as a whole with the part of the longer one
+where that costs least (subsequence dynamic time warping, Müller 2007), between half and twice its tempo. The
 cost is the mean difference of the angles that both show.
 
-An app compares a learner with one teacher. A search must compare clips of all lengths, and a few seconds lie
-at little cost on any dance; so the score is what the cost stays below that of unrelated values, times the
+An app compares a learner with one teacher. A search compares clips of all lengths, and a few seconds match
+any dance at little cost; so the score is how far the cost lies below that of unrelated values, times the
 square root of the frames compared. Both normalisations were chosen on the clips that the figures are about.
 There is no threshold.
 """
@@ -23,10 +23,10 @@ from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion
 
 FRAMES_PER_SECOND = 10.0
-LEAST_SECONDS = 2.0  # a shorter clip lies at little cost on any other
+LEAST_SECONDS = 2.0  # a shorter clip matches any other at little cost
 FEWEST_ANGLES = 3  # that two moments must both show to be compared
 UNRELATED_COST = 1.128  # 2 / sqrt(pi): the mean difference of two independent standard normal values
-LEAST_DEVIATION = 0.1  # radians: an angle that hardly changes is not blown up
+LEAST_DEVIATION = 0.1  # radians: noise of an angle that hardly changes is not amplified
 SEEN = 0.5  # visibility of a joint
 
 _SIDES = (
@@ -56,12 +56,12 @@ class AngleTrack(NamedTuple):
     start: float  # seconds
 
     def mirrored(self) -> "AngleTrack":
-        """The same as in a mirror: left and right change places, the angles stay."""
+        """The mirrored track: left and right are swapped, the angles stay."""
         return AngleTrack(np.roll(self.angles, len(_SIDES), axis=1), self.start)
 
 
 class Warping(NamedTuple):
-    """Where one clip lies best in another, and at what cost."""
+    """The best alignment of one clip with a part of another, and its cost."""
 
     cost: float  # mean difference per angle, standard deviations
     frames: int  # of the shorter clip
@@ -71,12 +71,12 @@ class Warping(NamedTuple):
 
     @property
     def score(self) -> float:
-        """How far the cost lies below that of unrelated clips, as a number of standard errors is counted."""
+        """How far the cost lies below that of unrelated clips, in proportion to standard errors."""
         return float((UNRELATED_COST - self.cost) * np.sqrt(self.frames))
 
 
 def read_angles(motion: Motion) -> AngleTrack:
-    """The angles of one dancer at an even rate."""
+    """The joint angles of one dancer at an even frame rate."""
     even = to_body15(clean(motion))
     step = round(even.fps / FRAMES_PER_SECOND)
     joints = np.where((even.visibility >= SEEN)[..., None], even.joints, np.nan)[::step]
@@ -89,7 +89,7 @@ def read_angles(motion: Motion) -> AngleTrack:
 
 
 def standardise(track: AngleTrack) -> AngleTrack:
-    """Each angle minus its mean over the clip, in standard deviations: a bent stance is no movement."""
+    """Each angle minus its mean over the clip, in standard deviations: posture is no movement."""
     seen = np.isfinite(track.angles)
     counts = np.maximum(seen.sum(axis=0), 1)
     centred = track.angles - np.where(seen, track.angles, 0).sum(axis=0) / counts
@@ -98,10 +98,10 @@ def standardise(track: AngleTrack) -> AngleTrack:
 
 
 def warp(query: AngleTrack, reference: AngleTrack, *, mirrored: bool) -> Warping:
-    """Lay the shorter of two clips onto the longer one."""
+    """The best alignment of the shorter of two clips with the longer one."""
     swapped = len(query.angles) > len(reference.angles)
     short, long = (reference, query) if swapped else (query, reference)
-    cost, first, last = lay_onto(short.angles, long.angles, FEWEST_ANGLES, UNRELATED_COST)
+    cost, first, last = align_within(short.angles, long.angles, FEWEST_ANGLES, UNRELATED_COST)
     middle_of_short = (len(short.angles) - 1) / 2 / FRAMES_PER_SECOND + short.start
     middle_of_long = (first + last) / 2 / FRAMES_PER_SECOND + long.start
     lag = middle_of_long - middle_of_short
@@ -123,11 +123,11 @@ def _distance(one: FloatArray, other: FloatArray, fewest: int, unseen: float) ->
 
 
 @njit(cache=True, nogil=True)
-def lay_onto(short: FloatArray, long: FloatArray, fewest: int, unseen: float) -> tuple[float, int, int]:
-    """The least mean cost of `short` on a part of `long`, and that part's first and last frame.
+def align_within(short: FloatArray, long: FloatArray, fewest: int, unseen: float) -> tuple[float, int, int]:
+    """The least mean cost of `short` against a part of `long`, and that part's first and last frame.
 
-    A step goes on by (1, 1), (1, 2) or (2, 1) frames of the two: every frame of `short` costs once,
-    whichever way the path takes. `long` must not be the shorter one.
+    A step advances by (1, 1), (1, 2) or (2, 1) frames of the two: every frame of `short` costs once on
+    any path. `long` must not be the shorter one.
     """
     rows, columns = len(short), len(long)
     cost = np.empty((rows, columns), np.float32)
@@ -151,7 +151,7 @@ def lay_onto(short: FloatArray, long: FloatArray, fewest: int, unseen: float) ->
 
 
 class AngleMethod:
-    """The most prominent dancers compared, as seen and mirrored; every pair of clips is warped once."""
+    """The most prominent dancers compared, as seen and mirrored; every pair of clips is aligned once."""
 
     name = "dtw-angles"
 
@@ -164,7 +164,7 @@ class AngleMethod:
         return AngleRecogniser(self, [one for one in recordings if self.track(one) is not None])
 
     def track(self, recording: Recording) -> AngleTrack | None:
-        """The angles of the most prominent dancer; None if nobody is seen for long enough."""
+        """The angles of the most prominent dancer; None if no dancer is seen for long enough."""
         key = recording.recording_id
         if key not in self._tracks:
             read = standardise(read_angles(recording.motions[0])) if recording.motions else None
@@ -185,7 +185,7 @@ class AngleMethod:
 
 
 class AngleRecogniser:
-    """Recordings that a query is laid onto one by one."""
+    """Recordings that a query is aligned with one by one."""
 
     def __init__(self, method: AngleMethod, recordings: Sequence[Recording]) -> None:
         self._method, self._recordings = method, recordings

@@ -1,7 +1,7 @@
-"""Clips compared without words: what is lost by quantising can be seen against these.
+"""Clips compared by unquantised features: what words lose can be seen against these.
 
-Both compare the floor's features of patches (mean and change of the canonical coordinates) as
-they are. They are references, not searches: they read every patch of every clip for each query.
+Both methods compare the k-means tokeniser's features of patches (mean and change of the canonical
+coordinates). They are baselines, not searches: every patch of every clip is read for each query.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,51 +16,47 @@ from dancematch.model.parts import PARTS7, WHOLE, Parts
 from dancematch.motion import canonicalise
 from dancematch.types import FloatArray, Motion
 
-PAIRS = 20_000  # of patches, from which a part's usual distance is read
+PAIRS = 20_000  # of patches, drawn to estimate a body part's median distance
 SEED = 0  # of that draw
-ABREAST = 64  # sequences that a query is warped onto at once
+BATCH = 64  # sequences that a query is warped onto at once
 
 
 class ClipComparison(Protocol):
-    """Says how alike clips are."""
+    """A way to score the similarity of clips."""
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> Values:
-        """How alike the query and each candidate are."""
+        """The similarity of the query and each candidate."""
 
 
 class DynamicTimeWarping:
-    """Whole clips, patch by patch in order, whatever their tempo.
+    """Whole clips, patch by patch in order, at any tempo.
 
-    Symmetric steps (a diagonal one counts twice), so that the cost divided by the sum of both
-    lengths is the mean along the path, whichever way it takes (Sakoe and Chiba 1978). Either clip
-    may be the query, so that two known clips are compared once.
+    Symmetric steps (a diagonal one counts twice): the cost divided by the sum of both lengths is the mean
+    along any path (Sakoe and Chiba 1978), and a pair of known clips is compared once.
     """
 
     def __init__(self, motions: Sequence[Motion], motion_of: Callable[[int], Motion] | None = None) -> None:
         self._motion_of = motion_of
-        self._features = [self._read(motion) for motion in motions]
+        self._features = [_whole_body_features(motion) for motion in motions]
         pairs = len(motions) if motion_of is None else 0
         self._costs = np.full((pairs, pairs), np.nan, dtype=np.float32)  # NaN: not compared yet
-
-    def _read(self, motion: Motion) -> FloatArray:
-        return np.nan_to_num(_features(motion, WHOLE)[0])
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
         """Minus the mean distance along each candidate's cheapest path."""
         if self._motion_of:
-            return -self._warp(self._read(self._motion_of(query)), candidates)
+            return -self._warp(_whole_body_features(self._motion_of(query)), candidates)
         new = candidates[np.isnan(self._costs[query, candidates])]
         if len(new):
             self._costs[query, new] = self._costs[new, query] = self._warp(self._features[query], new)
         return np.asarray(-self._costs[query, candidates])
 
     def _warp(self, own: FloatArray, candidates: NDArray[np.intp]) -> FloatArray:
-        """A few candidates of like length at a time: tables are as long as the longest of them."""
+        """Candidates of similar length are warped together: tables are as long as the longest of them."""
         others = [self._features[place] for place in candidates]
         order = np.argsort([len(other) for other in others], kind="stable")
         costs = np.empty(len(others), dtype=np.float32)
-        for first in range(0, len(order), ABREAST):
-            few = order[first : first + ABREAST]
+        for first in range(0, len(order), BATCH):
+            few = order[first : first + BATCH]
             costs[few] = warping_costs(own, [others[place] for place in few])
         return costs
 
@@ -68,7 +64,7 @@ class DynamicTimeWarping:
 def warping_costs(query: FloatArray, others: Sequence[FloatArray]) -> FloatArray:
     """The mean distance along the cheapest path from the query through each other sequence.
 
-    All tables are filled at once, along antidiagonals, whose cells do not depend on one another.
+    All tables are filled together along antidiagonals, whose cells are independent.
     """
     rows, lengths = len(query), np.array([len(other) for other in others])
     longest = int(lengths.max())
@@ -81,8 +77,8 @@ def warping_costs(query: FloatArray, others: Sequence[FloatArray]) -> FloatArray
     before = latest = np.full((rows, len(others)), np.inf, dtype=np.float32)
     for diagonal in range(rows + longest - 1):
         cost = costs[diagonal]
-        best = np.minimum(latest + cost, _lower(latest) + cost)  # one step in either sequence
-        best = np.minimum(best, _lower(before) + 2 * cost)  # a step in both
+        best = np.minimum(latest + cost, _shift_rows(latest) + cost)  # one step in either sequence
+        best = np.minimum(best, _shift_rows(before) + 2 * cost)  # a step in both
         if diagonal == 0:
             best[0] = 2 * cost[0]
         before, latest = latest, best
@@ -91,54 +87,50 @@ def warping_costs(query: FloatArray, others: Sequence[FloatArray]) -> FloatArray
     return np.asarray(totals / (rows + lengths), dtype=np.float32)
 
 
-def _lower(values: FloatArray) -> FloatArray:
-    """Each row's predecessor; the first has none."""
+def _shift_rows(values: FloatArray) -> FloatArray:
+    """Each row's predecessor; infinity for the first."""
     return np.concatenate([np.full_like(values[:1], np.inf), values[:-1]])
 
 
 class LateInteraction:
-    """Each patch of the query with the patch of the other clip that is most like it, wherever it is.
+    """Each patch of the query with the most similar patch of the other clip, wherever it is.
 
-    The mean of these likenesses by body part, then over the parts: the order of a clip is given up,
-    as histograms do, but nothing is rounded to a word. How often something is danced, and how rare
-    it is, does not count here, so that this is no upper bound of what words can reach. Likeness is
-    1 at distance 0 and 1/e at the part's usual squared distance, as it is between words.
+    The mean similarity per body part, then over the parts: order is ignored, as in histograms, but nothing
+    is quantised. Frequency and rarity do not count, so this is no upper bound for words. Similarity is 1 at
+    distance 0 and 1/e at the part's median squared distance, as between words.
     """
 
     def __init__(self, motions: Sequence[Motion], motion_of: Callable[[int], Motion] | None = None) -> None:
         self._motion_of = motion_of
-        read = [_features(motion, PARTS7) for motion in motions]
-        self._clips = read
-        lengths = [len(parts[0]) for parts in read]
-        self._firsts = np.cumsum([0, *lengths[:-1]])
-        self._parts = [
-            np.concatenate(rows) for rows in zip(*read, strict=True)
-        ]  # all clips' patches, by part
-        self._usual = [usual_square(rows) for rows in self._parts]
+        self._clips = [_features(motion, PARTS7) for motion in motions]
+        lengths = [len(parts[0]) for parts in self._clips]
+        self._firsts = np.cumsum([0, *lengths[:-1]])  # each clip's first patch
+        self._parts = [np.concatenate(rows) for rows in zip(*self._clips, strict=True)]  # [patches, features]
+        self._scales = [median_square(rows) for rows in self._parts]
         self._rows: dict[int, FloatArray] = {}
 
     def scores(self, query: int, candidates: NDArray[np.intp]) -> FloatArray:
-        """The mean likeness of the query's patches to each candidate's nearest ones."""
+        """The mean similarity of the query's patches to each candidate's nearest ones."""
         if query not in self._rows:
-            self._rows[query] = self._all_scores(query)
+            self._rows[query] = self._score_clips(query)
         return self._rows[query][candidates]
 
-    def _all_scores(self, query: int) -> FloatArray:
+    def _score_clips(self, query: int) -> FloatArray:
         own = _features(self._motion_of(query), PARTS7) if self._motion_of else self._clips[query]
         by_part = []
-        for rows, known, usual in zip(own, self._parts, self._usual, strict=True):
+        for rows, known, scale in zip(own, self._parts, self._scales, strict=True):
             seen = rows[np.isfinite(rows).all(axis=1)]
             if not len(seen):
                 continue
             squares = np.nan_to_num(squared_distances(seen, known), nan=np.inf)
             nearest = np.minimum.reduceat(squares, self._firsts, axis=1)  # [patches, clips]
-            by_part.append(np.exp(-nearest / usual).mean(axis=0))
+            by_part.append(np.exp(-nearest / scale).mean(axis=0))
         if not by_part:
             return np.zeros(len(self._firsts), dtype=np.float32)
         return np.asarray(np.mean(by_part, axis=0), dtype=np.float32)
 
 
-REFERENCES: Mapping[str, type[DynamicTimeWarping] | type[LateInteraction]] = {
+WORDLESS_METHODS: Mapping[str, type[DynamicTimeWarping] | type[LateInteraction]] = {
     "dtw": DynamicTimeWarping,
     "late-interaction": LateInteraction,
 }
@@ -149,13 +141,17 @@ def _features(motion: Motion, parts: Parts) -> list[FloatArray]:
     return [patch_features(canonical, joints).astype(np.float32) for joints in parts.values()]
 
 
+def _whole_body_features(motion: Motion) -> FloatArray:
+    return np.nan_to_num(_features(motion, WHOLE)[0])
+
+
 def squared_distances(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Between every two rows: [first, second]; NaN where a row has one."""
+    """Squared distances of all pairs of rows: [first, second]; NaN where a row has NaN."""
     squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2 * first @ second.T
     return np.asarray(np.maximum(squares, 0), dtype=np.float32)
 
 
-def usual_square(rows: FloatArray) -> float:
+def median_square(rows: FloatArray) -> float:
     """The median squared distance of two rows drawn at random."""
     rng = np.random.default_rng(SEED)
     one, other = rng.integers(len(rows), size=(2, PAIRS))

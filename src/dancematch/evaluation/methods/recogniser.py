@@ -1,6 +1,6 @@
-"""The contract of what the suite `real` measures: recordings in, ranked candidates per query out.
+"""The contract of methods that the suite `real` measures: recordings in, ranked candidates per query out.
 
-A method computes what it needs of a recording once, keeps it by the recording's id, and builds a catalogue
+A method computes what it needs of a recording once, caches it by the recording's id, and builds catalogues
 of any recordings from that, so that many small catalogues cost little. To measure another method, write a
 class with `name` and `build`, and enter it in `cli/research/evaluate_real.py`.
 """
@@ -22,7 +22,7 @@ class Recording:
 
     recording_id: str
     dance_id: str  # the same for all recordings of one dance
-    motions: tuple[Motion, ...]  # none: nobody was seen
+    motions: tuple[Motion, ...]  # empty: no dancer was found
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Candidate:
 
     recording_id: str
     score: float  # what candidates are ranked by
-    confidence: float  # what a threshold is applied to: larger is surer, comparable between queries
+    confidence: float  # what a threshold is applied to: larger is more certain, comparable between queries
     verdict: Verdict | None  # None: the method has no threshold of its own
     lag_seconds: float | None  # time in the reference minus time in the query
     mirrored: bool = False
@@ -43,7 +43,7 @@ class Recogniser(Protocol):
     """A catalogue that one method searches."""
 
     def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
-        """The recordings most like the query, best first, as if those `without` were not there."""
+        """The recordings most similar to the query, best first, as if those `without` were not there."""
 
 
 class RecognitionMethod(Protocol):
@@ -52,4 +52,4 @@ class RecognitionMethod(Protocol):
     name: str
 
     def build(self, recordings: Sequence[Recording]) -> Recogniser:
-        """Make a catalogue of recordings; those in which nobody is seen are left out."""
+        """A catalogue of recordings; those without a dancer are left out."""

@@ -28,12 +28,12 @@ class SearchMethod:
         self._queries: dict[str, list[Query]] = {}
 
     def build(self, recordings: Sequence[Recording]) -> "SearchRecogniser":
-        """Make an engine; each recording is a dance to it, as each file is in a user's catalogue."""
+        """An engine in which each recording is a dance, as each file is in a user's catalogue."""
         known = [(one.recording_id, words) for one in recordings for words in self._words_of(one)]
         return SearchRecogniser(self, Engine(self._model.codebook, known, background=self._background))
 
     def _words_of(self, recording: Recording) -> list[Fingerprint]:
-        """The words of every dancer who is seen for long enough; none if nobody is."""
+        """The words of every dancer who is seen for long enough."""
         key = recording.recording_id
         if key not in self._words:
             with suppress(NoDancerError):
@@ -41,7 +41,7 @@ class SearchMethod:
         return self._words.setdefault(key, [])
 
     def queries(self, recording: Recording) -> list[Query]:
-        """Every dancer as seen and mirrored; none if nobody is seen for long enough."""
+        """Every dancer who is seen for long enough, as seen and mirrored."""
         key = recording.recording_id
         if key not in self._queries:
             with suppress(NoDancerError):
@@ -59,7 +59,7 @@ class SearchRecogniser:
     def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
         """The best recordings; a match is what `dancematch search` would print.
 
-        Rare words are told by all recordings of the engine, those `without` which it searches included.
+        Word statistics are those of all recordings of the engine, including those `without`.
         """
         queries = self._method.queries(query)
         if not queries or not self._engine.tracks:

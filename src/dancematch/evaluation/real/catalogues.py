@@ -1,4 +1,4 @@
-"""Which recordings a query of the suite `real` is searched among: never its own performance."""
+"""The catalogues that a query of the suite `real` is searched in: never with its own performance."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def copies_of(query: IndexedClip, clips: Sequence[IndexedClip]) -> frozenset[str
 
 
 def count_dances(clips: Sequence[IndexedClip]) -> int:
-    """The largest small catalogue: every query has all other dances to draw from."""
+    """The number of dances in the largest small catalogue: all but the query's own can be drawn."""
     return len({clip.dance for clip in clips}) - 1
 
 

@@ -1,4 +1,4 @@
-"""A folder of clips with an index.csv: which clips show one dance, by whom, and how they lie in time.
+"""A folder of clips with an index.csv: which clips show one dance, by which performer, at which time lag.
 
 Columns of the index, one row per clip:
 
@@ -31,8 +31,8 @@ INDEX = "index.csv"
 COLUMNS = ("file", "kind", "group", "performer", "lag_s", "note")
 GAME_CHARACTER = "game character"
 
-Kind = Literal["dance", "single", "no-dance"]
-Part = Literal["people", "game characters", "unknown"]
+ClipKind = Literal["dance", "single", "no-dance"]
+QueryPart = Literal["people", "game characters", "unknown"]
 
 _COPY_SUFFIX = re.compile(r"-(mirrored|slow|fast|x\d+(\.\d+)?)(?=-|$)")
 _ROLE_SUFFIX = re.compile(r"-(reference|user|teacher|student)$")
@@ -43,14 +43,14 @@ class IndexedClip:
     """One row of an index."""
 
     file: str  # relative to the folder, with forward slashes: the id of the recording
-    kind: Kind
+    kind: ClipKind
     dance: str  # recordings of one dance share it
     performance: str  # within the dance; copies of one performance share it
     lag_seconds: float | None  # time in the clip minus time in the dance
     game_character: bool
 
     @property
-    def part(self) -> Part:
+    def part(self) -> QueryPart:
         """The table that the clip is counted in when it is the query."""
         if self.kind != "dance":
             return "unknown"
@@ -62,7 +62,7 @@ class IndexedClip:
 
 
 def read_index(folder: str | Path) -> list[IndexedClip]:
-    """Read the clips that a folder's index.csv names, in its order."""
+    """The clips that a folder's index.csv names, in its order."""
     index = Path(folder) / INDEX
     if not index.is_file():
         raise InputError(f"there is no {index}; a folder of clips with an {INDEX} was expected")
@@ -76,7 +76,7 @@ def read_index(folder: str | Path) -> list[IndexedClip]:
 
 
 def _read_rows(index: Path) -> list[tuple[str, dict[str, str | None]]]:
-    """Each row, and where it stands."""
+    """Each row, after its file and line for messages."""
     with index.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
@@ -90,8 +90,8 @@ def _read_rows(index: Path) -> list[tuple[str, dict[str, str | None]]]:
 def _read_row(folder: Path, where: str, row: Mapping[str, str | None]) -> IndexedClip:
     values = {name: (value or "").strip() for name, value in row.items() if isinstance(value, str | None)}
     file, kind, group = values["file"], values["kind"], values["group"]
-    if kind not in get_args(Kind):
-        raise InputError(f"{where}: kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+    if kind not in get_args(ClipKind):
+        raise InputError(f"{where}: kind must be one of {', '.join(get_args(ClipKind))}, got {kind!r}")
     if Path(file).is_absolute() or ".." in Path(file).parts:
         raise InputError(f"{where}: file must be a path within {folder}, got {file!r}")
     if not file or not (folder / file).exists():
@@ -101,7 +101,7 @@ def _read_row(folder: Path, where: str, row: Mapping[str, str | None]) -> Indexe
     performer = values.get("performance") or _performance_of(values["performer"])
     return IndexedClip(
         file=file,
-        kind=cast(Kind, kind),
+        kind=cast(ClipKind, kind),
         dance=group or _group_of(file),
         performance=performer if kind == "dance" else "",
         lag_seconds=_read_lag(where, values["lag_s"]),

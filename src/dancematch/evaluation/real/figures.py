@@ -1,10 +1,9 @@
-"""Figures of the suite `real`: is the first answer right, is it accepted, is it at the right time?
+"""Figures of the suite `real`: is the first answer right, accepted, and at the right time?
 
-Only the first candidate counts: it is the answer. A right answer names another recording of the query's
-dance. An accepted one has the verdict match or, of a method without verdicts, a confidence that no more
-than one false answer in a hundred reaches. False answers, for that threshold, are the first candidates
-of another dance, over the queries of all other dances (leave one dance out): with fewer than a hundred
-queries no false answer may reach it.
+The first candidate is the answer. A right one is another recording of the query's dance. An accepted one has
+the verdict match or, of a method without verdicts, a confidence that at most one false answer in a hundred
+reaches. False answers, for that threshold, are the first candidates of another dance, over the queries of all
+other dances (leave one dance out): with fewer than a hundred queries no false answer may reach it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,21 +11,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dancematch.evaluation.measures.accept_rates import limit_at
+from dancematch.evaluation.measures.accept_rates import FALSE_ACCEPT_RATE, limit_at
 from dancematch.evaluation.measures.bootstrap import mean_interval
 from dancematch.evaluation.methods.recogniser import Candidate
 from dancematch.evaluation.real.clip_index import IndexedClip
 
-FALSE_ACCEPT_RATE = 0.01
 LAG_TOLERANCE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class QueryOutcome:
-    """What one search came to."""
+    """The result of one search."""
 
     query: IndexedClip
-    answer: Candidate | None  # None: nobody was seen, or nothing is known
+    answer: Candidate | None  # None: no dancer was seen, or the catalogue is empty
     rank: int | None  # of the first recording of the query's dance; None: not among the candidates
     false_confidence: float | None  # of the first candidate of another dance
     others_accepted: int  # candidates of other dances with the verdict match, whatever their rank
@@ -43,10 +41,7 @@ class QueryOutcome:
 def compare_with_truth(
     query: IndexedClip, candidates: Sequence[Candidate], dances: Mapping[str, str], lags: Mapping[str, float]
 ) -> QueryOutcome:
-    """Compare candidates with the truth.
-
-    `dances` names the dance of every recording, `lags` holds the lags that are known.
-    """
+    """The result of a search; `dances` names the dance of every recording, `lags` has the known lags."""
     same = [query.kind == "dance" and dances[one.recording_id] == query.dance for one in candidates]
     false = [one for one, right in zip(candidates, same, strict=True) if not right]
     answer = candidates[0] if candidates else None
@@ -67,7 +62,7 @@ def compare_with_truth(
 
 
 def apply_threshold(outcomes: Sequence[QueryOutcome]) -> list[QueryOutcome]:
-    """Decide what is accepted at 1 % false answers; without verdicts of the method, that is the decision."""
+    """The results with what is accepted at 1 % false answers; it decides where the method has no verdicts."""
     decided = []
     for one in outcomes:
         false = [
@@ -98,7 +93,7 @@ class PartFigures:
     lag_truths: int  # right answers whose true lag is known
     lag_right: float | None  # share of these within the tolerance
     lag_median_error: float | None  # seconds
-    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # 95 %, dances drawn anew
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # 95 %, bootstrap over dances
 
 
 _SHARES: Mapping[str, Callable[[QueryOutcome], bool]] = {
@@ -116,10 +111,7 @@ def _is_possible(one: QueryOutcome) -> bool:
 
 
 def measure_parts(outcomes: Sequence[QueryOutcome]) -> dict[str, PartFigures]:
-    """The figures of people, game characters and unknown dances, of those that are there.
-
-    Unknown dances are told by kind as well: single, no-dance.
-    """
+    """The figures of people, game characters and unknown dances; of the last by kind as well."""
     parts: dict[str, list[QueryOutcome]] = {}
     for one in outcomes:
         parts.setdefault(one.query.part, []).append(one)
@@ -139,10 +131,10 @@ def _measure(outcomes: Sequence[QueryOutcome]) -> PartFigures:
         lag_truths=len(errors),
         lag_right=round(float(within.mean()), 4) if errors else None,
         lag_median_error=round(float(np.median(errors)), 3) if errors else None,
-        intervals={name: _rounded(mean_interval(own, dances)) for name, own in values.items()},
+        intervals={name: _round(mean_interval(own, dances)) for name, own in values.items()},
     )
 
 
-def _rounded(interval: tuple[float, float]) -> tuple[float, float]:
+def _round(interval: tuple[float, float]) -> tuple[float, float]:
     low, high = interval
     return round(low, 4), round(high, 4)

@@ -20,7 +20,7 @@ from dancematch.evaluation.real.figures import (
     compare_with_truth,
     measure_parts,
 )
-from dancematch.evaluation.suites.retrieval import TrackProgress, untold
+from dancematch.evaluation.suites.retrieval import TrackProgress, track_silently
 
 SUITE = "real"
 ALL, DISTRACTORS = "all clips", "all clips and distractors"
@@ -28,7 +28,7 @@ ALL, DISTRACTORS = "all clips", "all clips and distractors"
 
 @dataclass(frozen=True)
 class QueryLine:
-    """What one method said of one query; shares are over the draws of its catalogue."""
+    """The answers of one method to one query; shares are over the draws of its catalogue."""
 
     suite: str
     line: str  # "query"
@@ -46,7 +46,7 @@ class QueryLine:
 
 @dataclass(frozen=True)
 class RealResult:
-    """What one method reaches with one kind of catalogue."""
+    """The figures of one method with one kind of catalogue."""
 
     suite: str
     line: str  # "summary"
@@ -62,7 +62,7 @@ class RealResult:
 
 @dataclass(frozen=True)
 class RealSuite:
-    """Clips with the truth about them, and what is seen in them."""
+    """Clips with their ground truth, and the dancers seen in them."""
 
     clips: Sequence[IndexedClip]
     recordings: Sequence[Recording]  # one per clip, in the same order
@@ -76,9 +76,9 @@ class RealSuite:
         object.__setattr__(self, "_by_file", {one.recording_id: one for one in self.recordings})
 
     def evaluate(
-        self, method: RecognitionMethod, track: TrackProgress = untold
+        self, method: RecognitionMethod, track: TrackProgress = track_silently
     ) -> Iterator[QueryLine | RealResult]:
-        """Search for every clip in every kind of catalogue; a line per query, then one per catalogue."""
+        """One line per query and then one summary, for every kind of catalogue."""
         yield from self._evaluate_whole(method, ALL, self.recordings, track)
         if self.distractors:
             everything = [*self.recordings, *self.distractors]
@@ -148,7 +148,7 @@ def _query_line(method: str, catalogue: str, outcomes: Sequence[QueryOutcome]) -
         rank1=_share(one.right for one in outcomes),
         right_accepted=_share(one.right and one.accepted for one in outcomes),
         wrong_accepted=_share(one.accepted and not one.right for one in outcomes),
-        answer=_describe(outcomes[0]) if len(outcomes) == 1 else None,
+        answer=_describe_answer(outcomes[0]) if len(outcomes) == 1 else None,
     )  # fmt: skip
 
 
@@ -157,8 +157,8 @@ def _share(values: Iterable[bool]) -> float:
     return round(sum(held) / len(held), 4)
 
 
-def _describe(outcome: QueryOutcome) -> dict[str, Any] | None:
-    """The answer as JSON says it."""
+def _describe_answer(outcome: QueryOutcome) -> dict[str, Any] | None:
+    """The first candidate, for JSON."""
     answer = outcome.answer
     if answer is None:
         return None

@@ -2,8 +2,8 @@
 
 The log likelihood ratio is a weighted sum of what words and synchrony say beyond the cohort, for the amount
 that was seen. Its weights were fitted on pairs of recordings of one dance and of two, `calibration.json` says
-on which (`eval/fit_calibration.py`). It is bounded by what those pairs can support. A search of N dances
-expects at most N / LR dances of such a ratio by accident: the E-value.
+on which (`eval/studies/fit_calibration.py`). It is bounded by what those pairs can support. A search of N
+dances expects at most N / LR dances of such a ratio by accident: the E-value.
 """
 
 import json

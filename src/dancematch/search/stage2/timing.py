@@ -16,7 +16,7 @@ from dancematch.search.stage2.synchrony import TREMBLE, unpack_bones
 from dancematch.types import BONE_NUMBERS, BoneArray
 
 # One performance if all three hold: chosen so that of pairs by one dancer to two pieces of music less than
-# 1 % are taken for one (`eval/takes.py`, docs/decisions.md).
+# 1 % are taken for one (`eval/studies/same_performance.py`, docs/decisions.md).
 MOST_JITTER = 0.010  # seconds
 LEAST_CORRELATION = 0.94
 LEAST_SECONDS = 4.5  # in common, each for the share of bones that both show

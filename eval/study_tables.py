@@ -1,0 +1,171 @@
+"""Tables of the studies: calibration, words, pairs, and what single choices are worth."""
+
+from collections.abc import Mapping, Sequence
+
+from result_files import format_table, read_results, source_line
+
+
+def ablations_table() -> list[str]:
+    """What each choice of the network is worth."""
+    rows = [
+        [row["choice"], f"{row['mean_score']:.3f}", f"{row['match_rate']:.1%}", f"{row['rank1']:.1%}"]
+        for row in read_results("ablations")
+    ]
+    title = "Choices of the network (rank 1, another dancer, KR and LO never seen; 80 steps each)"
+    table = format_table(title, ["choice", "mean score", "match in 3", "rank 1"], rows)
+    return [*table, source_line("ablations"), ""]
+
+
+def word_quality_table() -> list[str]:
+    """Quality of models' words, apart from any search."""
+    found = read_results("words")
+    changes = list(found[0]["agreement"])
+    rows = [
+        [
+            row["model_id"], ", ".join(f"*{one}*" for one in row["unseen_genres"]) or "all, seen",
+            f"{row['mean']['usage']:.0%}", f"{row['mean']['perplexity']:.0f}",
+            *(f"{row['agreement'][change]:.0%}" for change in changes), f"{row['error_cm']:.1f} cm",
+        ]
+        for row in found
+    ]  # fmt: skip
+    title = f"The words themselves ({found[0]['clips']} clips, seed {found[0]['seed']})"
+    table = format_table(title, ["model", "genres", "usage", "perplexity", *changes, "error"], rows)
+    return [*table, source_line("words"), ""]
+
+
+def small_catalogues_table() -> list[str]:
+    """Small catalogues of procedural dances."""
+    rows = [
+        [str(row["dances"]), f"{row['rank1']:.0%}", f"{row['mirror_right']:.0%}",
+         *(f"{row[kind][verdict]:.1%}" for kind in ("known", "unknown") for verdict in row[kind])]
+        for row in read_results("small-catalogues")
+    ]  # fmt: skip
+    headings = ["dances known", "rank 1", "mirrored or not, right", "known: match", "known: possible match"]
+    headings += ["unknown: match", "unknown: possible match"]
+    queries = read_results("small-catalogues")[0]["queries"]
+    title = f"Small catalogues (procedural dances, {queries} known and {queries} unknown)"
+    return [*format_table(title, headings, rows), source_line("small-catalogues"), ""]
+
+
+def compare_pairs_table() -> list[str]:
+    """The verdicts of `compare` on two clips."""
+    rows = [
+        [row["kind"], "one" if row["same"] else "two", f"{row['match']:.0%}", f"{row['possible match']:.0%}",
+         f"{row['called_same']:.0%}", str(row["pairs"])]
+        for row in read_results("pairs")
+        if row["check"] == "compare"
+    ]  # fmt: skip
+    headings = ["clips", "dances", "match", "possible match", "called one dance", "pairs"]
+    return [*format_table("Two clips, one dance or two: `compare`", headings, rows), source_line("pairs"), ""]
+
+
+def calibration_table() -> list[str]:
+    """How good the likelihood ratios are, by what they are made of."""
+    headings = ["evidence", "pairs", "Cllr", "Cllr_min", "equal error rate", "largest of two dances (log10)"]
+    rows = [
+        [
+            row["basis"], f"{row['part']}, {row['same']} same, {row['different']} different",
+            f"{row['cllr']:.3f}", f"{row['cllr_min']:.3f}", f"{row['equal_error_rate']:.1%}",
+            f"{row['largest_different']:.1f}",
+        ]
+        for row in read_results("calibration")
+        if "basis" in row
+    ]  # fmt: skip
+    title = "Likelihood ratios (cross-validated: real clips by dance, AIST++ by genre)"
+    return [
+        *format_table(title, headings, rows),
+        *people_table(),
+        source_line("calibration"),
+        "",
+        "![Tippett and reliability plots](pictures/calibration-real.png)",
+        "",
+    ]
+
+
+def people_table() -> list[str]:
+    """Short motions by several people: by the calibration that never saw them, and in the fit."""
+    headings = ["pairs", "share of short motions in the fit", "Cllr", "Cllr_min", "equal error rate"]
+    headings += [f"different beyond {ratio}" for ratio in ("10", "100", "1,000")]
+    rows = [
+        [
+            row["part"], "none, as shipped before" if "calibration" in row else f"{row['share']:.0%}",
+            f"{row['cllr']:.3f}", f"{row['cllr_min']:.3f}", f"{row['equal_error_rate']:.1%}",
+            *(f"{row['different_beyond'][str(n)] / 10**n:.2%}" for n in (1, 2, 3)),
+        ]
+        for row in read_results("calibration")
+        if "basis" not in row
+    ]  # fmt: skip
+    return format_table("Short motions by several people, held out and in the fit", headings, rows)
+
+
+def same_performance_table() -> list[str]:
+    """One performance twice, one person twice, two people: what is called one performance."""
+    headings = ["pairs", "number", "called one performance", "the same, cross-validated by dance"]
+    headings += ["jitter, median (ms)", "correlation, median"]
+    rows = [
+        [
+            row["kind"], str(row["pairs"]), f"{row['share']:.1%}", f"{row['share_cross_validated']:.1%}",
+            *_format_medians(row["quantiles_if_long_enough"]),
+        ]
+        for row in read_results("same-performance")
+        if row["check"] == "pairs"
+    ]  # fmt: skip
+    persons = [
+        f"One person or two, {row['source']} ({row['one']} and {row['two']} pairs): equal error rate "
+        + ", ".join(f"{name.replace('_', ' ')} {rate:.0%}" for name, rate in row["equal_error_rates"].items())
+        + "."
+        for row in read_results("same-performance")
+        if row["check"] == "one person or two"
+    ]
+    return [
+        *format_table("One performance twice (`same_performance.py`)", headings, rows),
+        *persons,
+        "",
+        source_line("same-performance"),
+        "",
+    ]
+
+
+def _format_medians(quantiles: Mapping[str, Sequence[float]]) -> list[str]:
+    if not quantiles:
+        return ["", ""]
+    return [f"{1000 * quantiles['jitter'][2]:.0f}", f"{quantiles['correlation'][2]:.2f}"]
+
+
+def twins_line() -> list[str]:
+    """Choreographies that are nearly one dance."""
+    found, asked = read_results("twins")
+    return [
+        f"**Twins**: of {found['pairs']} pairs of basic choreographies, {found['twins']} are, without any "
+        f"words, as similar as two dancers' recordings of one of them. Of {asked['queries']} clips whose own "
+        f"choreography was taken out, {asked['accepted']} were a match with another, "
+        f"{asked['accepted_as_a_twin']} of them with a twin, and {asked['possible']} a possible match "
+        f"(of all, {asked['answered_with_a_twin']} have a twin as their first answer).",
+        "",
+        source_line("twins"),
+        "",
+    ]
+
+
+def patch_difference_table() -> list[str]:
+    """How much the change within a patch counts."""
+    found = read_results("patch-difference-weight")
+    folds = list(found[0]["rank1"])
+    rows = [
+        [str(row["difference"]), *(f"{row['rank1'][fold]:.1%}" for fold in folds), f"{row['mean']:.1%}"]
+        for row in found
+    ]
+    title = "Weight of the change within a patch (rank 1, genres never seen)"
+    return format_table(title, ["weight", *folds, "mean"], rows)
+
+
+def misses_by_dancer_line() -> list[str]:
+    """Whose versions of a choreography are missed."""
+    return [
+        f"**Whose misses** ({', '.join(row['query_genres'])}, {row['model_id']}): {row['misses']} of "
+        f"{row['queries']} queries miss at rank 1; {row['cells_without_a_miss']} of the {row['cells']} "
+        f"versions (one dancer's recordings of one choreography) have no miss, a tenth of them has "
+        f"{row['share_of_misses_in_a_tenth_of_the_cells']:.0%} of all misses, and in "
+        f"{row['cells_all_missed']} every recording misses."
+        for row in read_results("misses-by-dancer")
+    ] + [""]
