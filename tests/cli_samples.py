@@ -19,7 +19,7 @@ class Answer(NamedTuple):
 
     @property
     def objects(self) -> list[dict]:
-        """What it printed, a JSON object a line."""
+        """What it printed, one JSON object per line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property

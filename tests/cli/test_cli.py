@@ -50,7 +50,7 @@ def folder(tmp_path_factory) -> Path:
     for number in range(1, 6):
         write_dance(folder / "known" / f"dance{number}.npz", number)
     write_dance(folder / "again.npz", 3)
-    write_dance(folder / "stranger.npz", 77)
+    write_dance(folder / "unknown.npz", 77)
     formats.write(folder / "mirrored.npz", [mirror(dance(2))])
     subprocess.run(
         [DANCEMATCH, "add", "dances.db", "known", "--jobs", "1"], cwd=folder, check=True, capture_output=True
@@ -109,7 +109,7 @@ def test_json_is_one_object_per_clip(run, db, folder):
 
 
 def test_no_match_is_3_and_shows_the_nearest(run, db, folder):
-    answer = run("search", db, folder / "stranger.npz")
+    answer = run("search", db, folder / "unknown.npz")
 
     assert 3 == answer.code
     assert answer.out.startswith("No match; the nearest is dance")
@@ -117,7 +117,7 @@ def test_no_match_is_3_and_shows_the_nearest(run, db, folder):
 
 
 def test_no_match_in_json_has_its_nearest_too(run, db, folder):
-    answer = run("search", db, folder / "stranger.npz", "--json")
+    answer = run("search", db, folder / "unknown.npz", "--json")
     (found,) = answer.objects
 
     assert (3, "no match") == (answer.code, found["verdict"])
@@ -146,7 +146,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["remove", db, "polka"], "has no dance named 'polka'"),
         (["add", db, tmp_path / "gone.npz"], "does not exist"),
         (["add", db, tmp_path], "there is no video or motion file"),
-        (["add", db, folder / "stranger.npz", "--id", "dance1"], "already the name of another dance"),
+        (["add", db, folder / "unknown.npz", "--id", "dance1"], "already the name of another dance"),
         (["extract", tmp_path / "gone.mp4", "-o", tmp_path / "out"], "does not exist"),
         (["extract", folder / "again.npz", "-o", db], "choose another"),
         (["info", tmp_path / "gone.bvh"], "does not exist"),
@@ -162,7 +162,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
 
 
 def test_a_failure_is_told_to_programs_with_its_reason(run, tmp_path):
-    """One object a file, failed ones too; what became of the others has none."""
+    """One object per file, failed ones too; the reason of the others is null."""
     write_dance(tmp_path / "in" / "good.npz", 1)
     formats.write(tmp_path / "in" / "photo.npz", [standing(90)])
     answer = run("add", tmp_path / "a.db", tmp_path / "in", "--jobs", 1, "--json")
@@ -197,22 +197,22 @@ def test_a_failure_is_told_to_programs_with_its_reason(run, tmp_path):
 )
 def test_a_database_url_that_cannot_be_used_is_said_plainly(run, url, complaint):
     """What is supported, or what could not be reached, in one line; never the password."""
-    told = run("list", url)
+    answer = run("list", url)
 
-    assert 1 == told.code
-    assert complaint in told.complaint
-    assert "hush" not in told.err
-    assert "4815162342" not in told.err
+    assert 1 == answer.code
+    assert complaint in answer.complaint
+    assert "hush" not in answer.err
+    assert "4815162342" not in answer.err
 
 
 def test_a_model_that_does_not_fit_is_called_by_its_name(run, tmp_path):
     """Beside the id, which says little to people, and with the verb that helps."""
     known = tmp_path / "dances.db"
     run("add", known, write_dance(tmp_path / "a.npz", 1), "--model", "floor", "--jobs", 1)
-    told = run("list", known).complaint
+    complaint = run("list", known).complaint
 
-    assert re.search(r"words of the model kmeans-\S+ \(floor\), not of network-\S+ \(network\); ", told)
-    assert f"dancematch retokenise {known} --model MODEL" in told
+    assert re.search(r"words of the model kmeans-\S+ \(floor\), not of network-\S+ \(network\); ", complaint)
+    assert f"dancematch retokenise {known} --model MODEL" in complaint
 
 
 def test_options_that_contradict_each_other_are_wrong_usage(run, db, tmp_path):
@@ -305,10 +305,10 @@ def test_info_explains_motion_and_video(run, tmp_path, folder):
 def test_info_names_dancers_and_what_is_ignored(run, tmp_path):
     """A photograph beside a dancer is listed with the reason, for people and for programs."""
     formats.write(tmp_path / "a.npz", [standing(90), dance(1)])
-    told, plain = run("info", tmp_path / "a.npz", "--json").objects[0], run("info", tmp_path / "a.npz").out
+    found, plain = run("info", tmp_path / "a.npz", "--json").objects[0], run("info", tmp_path / "a.npz").out
 
-    assert [2] == [one["dancer"] for one in told["dancers"]]
-    assert [{"start": 0.0, "end": 3.0, "reason": "3.0 s, does not move"}] == told["ignored"]
+    assert [2] == [one["dancer"] for one in found["dancers"]]
+    assert [{"start": 0.0, "end": 3.0, "reason": "3.0 s, does not move"}] == found["ignored"]
     assert "dancer 2: start 0.0" in plain
     assert "ignored: 0.0 to 3.0 s: 3.0 s, does not move" in plain.splitlines()
 
@@ -389,7 +389,7 @@ def aist(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("suite", ["aist-genre", "aist-cross-dancer"])
 def test_eval_measures(run, aist, suite):
-    """The dances of two procedural dancers are told apart, and the result says what it was measured on."""
+    """The dances of two procedural dancers are distinguished, and the result says what it was measured on."""
     answer = run("eval", suite, "--data", aist, "--method", "kmeans", "--json")
     (result,) = answer.objects
 

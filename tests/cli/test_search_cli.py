@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
         write_dance(folder / "stage" / f"dance{number + 5}.npz", number + 5)
     formats.write(folder / "loop.npz", [over_and_over(dance(20, eight_counts=1), LOOPS)])
     write_dance(folder / "again.npz", 3, dancer=4)
-    write_dance(folder / "stranger.npz", 77)
+    write_dance(folder / "unknown.npz", 77)
     formats.write(folder / "mirrored.npz", [mirror(dance(2, dancer=4))])
     formats.write(folder / "faster.npz", [change_tempo(dance(3, dancer=4), 1.2)])
     formats.write(folder / "part.npz", [dance(20, dancer=4, eight_counts=1)])
@@ -89,7 +89,7 @@ def test_a_search_may_be_about_some_dances_only(db, folder, options, expected):
 
 @pytest.mark.parametrize("limit", ["6", "-1", "nan", "inf"])
 def test_a_limit_that_would_accept_everything_is_wrong_usage(db, tmp_path, limit):
-    """Said before the clip is looked at."""
+    """It is refused before the clip is analysed."""
     answer = run_main("search", db, tmp_path / "gone.mp4", "--max-evalue", limit)
 
     assert (2, "") == (answer.code, answer.out)
@@ -110,7 +110,7 @@ def test_nothing_to_search_among_is_no_match_and_says_so(db, folder):
 @pytest.mark.parametrize("what", ["label", "collection"])
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_label_or_collection_that_no_dance_has_is_an_error_before_the_work(db, tmp_path, what, options):
-    """A name misspelt is no answer about the clip, which is not even looked at."""
+    """A misspelt name is no answer about the clip, which is not even analysed."""
     answer = run_main("search", db, tmp_path / "gone.mp4", f"--{what}", "garage", *options)
 
     assert (1, "") == (answer.code, answer.out)
@@ -154,7 +154,7 @@ def test_an_explanation_is_readable(db, folder):
     answer = run_main("search", db, folder / "again.npz", "--explain")
 
     assert 0 == answer.code
-    for said in (
+    for sentence in (
         "histogram",
         "left arm",
         "The words that say most",
@@ -164,22 +164,21 @@ def test_an_explanation_is_readable(db, folder):
         "At the same moments both move alike by",
         "The words of both are alike by",
     ):
-        assert said in answer.out
+        assert sentence in answer.out
 
 
 def test_each_dancer_is_explained_match_or_not(db, tmp_path):
-    """What words and synchrony said of the best candidate, and why that is not enough where it is not."""
+    """What words and synchrony show for the best candidate, and why that is not enough where it is not."""
     clip = tmp_path / "two.npz"
     formats.write(clip, [dance(3, dancer=4), dance(77)])
-    told = run_main("search", db, clip, "--explain").out
-    first, second = told.split("Dancer 2, ")
+    first, second = run_main("search", db, clip, "--explain").out.split("Dancer 2, ")
     (answer,) = run_main("search", db, clip, "--explain", "--json").objects
 
     assert ["match", "no match"] == [one["verdict"] for one in answer["dancers"]]
     assert all({"metrics", "words", "synchrony"} <= one["explanation"].keys() for one in answer["dancers"])
-    for said in (first, second):
-        assert "At the same moments both move alike by" in said
-        assert "The words that say most for it" in said
+    for part in (first, second):
+        assert "At the same moments both move alike by" in part
+        assert "The words that say most for it" in part
     assert "This is not enough" not in first
     assert "This is not enough: its E-value, " in second
     assert "a possible match has less than 1, a match 0.01 at most." in second
@@ -193,15 +192,15 @@ def test_too_little_seen_is_named_as_the_reason(db, tmp_path):
     assert "The dancer is seen for 1.8 s; words and synchrony count from 2 s on." in answer.out
 
 
-def test_json_is_one_object_also_of_a_clip_that_shows_nobody(db, tmp_path):
-    """With the error that the terminal is told, and its exit code."""
+def test_json_is_one_object_also_of_a_clip_that_shows_no_dancer(db, tmp_path):
+    """It has the error that goes to stderr too, with its exit code."""
     formats.write(tmp_path / "photo.npz", [standing(120)])
     for clip in (tmp_path / "photo.npz", tmp_path / "gone.mp4"):
         answer = run_main("search", db, clip, "--json")
-        (told,) = answer.objects
+        (found,) = answer.objects
 
-        assert (1, clip.name, None) == (answer.code, told["clip"], told["verdict"])
-        assert told["error"] == answer.complaint
+        assert (1, clip.name, None) == (answer.code, found["clip"], found["verdict"])
+        assert found["error"] == answer.complaint
 
 
 def test_a_repeated_move_is_one_passage_with_several_places(db, folder):
@@ -227,12 +226,12 @@ def test_the_words_named_are_where_they_are_said(db):
         why, evidence = explain(known.engine(), read, match)
 
     assert 0 < len(why.words) <= SHARED_WORDS
-    assert 0 < sum(said.share for said in why.words) <= 1
-    for said in why.words:
-        channel = evidence.codebook.channels.index(said.channel)
-        for span in said.query:
+    assert 0 < sum(word.share for word in why.words) <= 1
+    for shared in why.words:
+        channel = evidence.codebook.channels.index(shared.channel)
+        for span in shared.query:
             step = round((span.start - read.fingerprint.start) / read.fingerprint.seconds_per_word)
-            assert said.word == read.fingerprint.words[step, channel]
+            assert shared.word == read.fingerprint.words[step, channel]
     assert why.metrics["order"].overall == pytest.approx(match.parts["order"], abs=1e-5)
     assert [p for group in why.passages for p in group if p == match.passages[0]]
 
@@ -270,7 +269,7 @@ def test_a_picture_replaces_nothing_unasked(db, folder, tmp_path):
 
 
 def test_no_match_draws_nothing(db, folder, tmp_path):
-    answer = run_main("search", db, folder / "stranger.npz", "--plot", tmp_path / "why.png", "--explain")
+    answer = run_main("search", db, folder / "unknown.npz", "--plot", tmp_path / "why.png", "--explain")
 
     assert 3 == answer.code
     assert answer.out.startswith("No match")
@@ -300,7 +299,7 @@ def test_without_matplotlib_the_extra_is_named(db, tmp_path, monkeypatch):
 
 
 def test_words_are_searched_for_like_the_clip_they_are_of(db, folder):
-    """Even mirrored: that reading is made from what the words tell of, which is said."""
+    """Even mirrored: that variant is made from the motion that the words describe, and a line says so."""
     answer = run_main("search", db, folder / "words.npz", "--json")
     (first, *_) = candidates(answer)
 

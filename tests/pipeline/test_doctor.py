@@ -97,6 +97,7 @@ def test_little_room_is_a_warning(monkeypatch):
     [
         ("DELETE FROM tracks WHERE dance = 2", "d1: it has no dancer"),
         ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", "the log_start is 'x', not a number"),
+        ("UPDATE facts SET value = 'x' WHERE name = 'generation'", "the generation is 'x', not a number"),
     ],
 )
 def test_a_damaged_catalogue_is_a_problem(catalogue, damage, says):

@@ -19,6 +19,16 @@ def test_the_readme_names_every_verb():
     assert [] == [verb for verb in VERBS if f"`{verb}" not in text]
 
 
+def test_commands_in_documents_and_scripts_are_verbs():
+    """Those that stand in code, at the start of a line or of a span."""
+    shown = re.compile(r"(?:`|^ *(?:keep \S+ )?)(?:\.venv/bin/)?dancematch ([a-z][\w-]*)", re.MULTILINE)
+    files = [*PAGES, *ROOT.glob("eval/*.sh"), *ROOT.glob("bench/*.sh"), ROOT / "Makefile"]
+    named = {verb for file in files for verb in shown.findall(file.read_text(encoding="utf-8"))}
+
+    assert named <= set(VERBS)
+    assert {"search", "copy", "doctor"} <= named
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_names_is_there(page):
     """Links, and paths into the folders that hold figures."""

@@ -84,7 +84,7 @@ def labelled(path, labels: int, takes: int) -> None:
 
 
 def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
-    """What 'fit-weights' writes, 'search --weights' takes; nothing is overwritten unasked."""
+    """What 'eval weights' writes, 'search --weights' takes; nothing is overwritten unasked."""
     catalogue, weights = tmp_path / "dances.db", tmp_path / "weights.json"
     labelled(catalogue, labels=3, takes=2)
     asked = [

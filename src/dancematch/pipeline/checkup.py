@@ -41,6 +41,7 @@ class Finding:
     says: str
     advice: str = ""  # what to do, if anything
     dance_id: str | None = None  # of a problem with one dance of the catalogue
+    model_id: str | None = None
 
 
 def check_everything(
@@ -120,7 +121,7 @@ def _models() -> Iterator[Finding]:
         try:
             model = load_model(name)
             load_background(model, name)
-            yield Finding("model", OK, f"{name} ({model.model_id})")
+            yield Finding("model", OK, name, model_id=model.model_id)
         except DanceMatchError as error:
             yield Finding("model", PROBLEM, str(error), "pip install --force-reinstall dancematch")
 
@@ -142,24 +143,22 @@ def _room(what: str, folder: Path, needed: int = LITTLE_ROOM) -> Finding:
 
 def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]:
     """Whether a catalogue opens, is whole and has room to grow; `quick` reads no words and skeletons."""
-    from dancematch.catalogue.stats import count_stats
     from dancematch.catalogue.store import Store
     from dancematch.catalogue.verify import find_problems, find_problems_quickly
 
-    find_problems = find_problems_quickly if quick else find_problems
+    find = find_problems_quickly if quick else find_problems
     try:
         store = Store(catalogue, None, create=False)
     except DanceMatchError as error:
         yield Finding("catalogue", PROBLEM, str(error))
         return
     try:
-        found = count_stats(store)
-        yield Finding("catalogue", OK, f"{store.where}: {found.dances:,} dances, version {found.version}")
-        for wrong in find_problems(store):
+        yield Finding("catalogue", OK, f"{store.where} is a catalogue")
+        for wrong in find(store):
             yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance_id)
         if "://" not in store.where:
-            folder = Path(store.where).absolute().parent
-            yield _room("catalogue", folder, max(LITTLE_ROOM, found.bytes_on_disk or 0))
+            path = Path(store.where).absolute()
+            yield _room("catalogue", path.parent, max(LITTLE_ROOM, path.stat().st_size))
     except DanceMatchError as error:
         yield Finding("catalogue", PROBLEM, str(error))
     finally:

@@ -101,7 +101,7 @@ def _show_numbers(catalogue: str, as_json: bool) -> None:
             found = count_stats(store)
         finally:
             store.close()
-    except DanceMatchError:
+    except (DanceMatchError, TypeError, ValueError):  # such as a number that is none
         return
     if as_json:
         emit_json({"what": "numbers", "state": "ok"} | dataclasses.asdict(found))
