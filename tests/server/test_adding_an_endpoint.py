@@ -15,7 +15,7 @@ from dancematch.server.access.dependencies import READER, ReadyService
 from dancematch.server.access.tokens import read_tokens
 from dancematch.server.options import Options
 from dancematch.server.problems import not_found
-from dancematch.server.routes.parameters import errors
+from dancematch.server.routes.openapi import errors
 from dancematch.server.service import Service
 
 router = APIRouter(tags=["toy"])

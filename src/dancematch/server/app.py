@@ -31,7 +31,7 @@ from dancematch.server.access.guard import RequestGuard
 from dancematch.server.options import Options
 from dancematch.server.problems import ErrorAnswer, RefusedError
 from dancematch.server.routes import ROUTES
-from dancematch.server.routes.parameters import PATTERN_MEANINGS
+from dancematch.server.schemas.requests import PATTERN_MEANINGS
 from dancematch.server.service import Service
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,6 @@
 """Dances of the catalogue: adding, describing and removing them, with their videos. No HTTP in here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dancematch.catalogue.records import Dance
@@ -12,22 +11,8 @@ from dancematch.server.files.upload import Upload
 from dancematch.server.files.videos import VideoFolder
 from dancematch.server.problems import not_found
 from dancematch.server.schemas.dances import DanceResponse
+from dancematch.server.schemas.requests import NewDance
 from dancematch.types import Motion
-
-
-@dataclass(frozen=True)
-class NewDance:
-    """The name and labels of a dance to add."""
-
-    dance_id: str
-    label: str | None = None
-    collection: str | None = None
-    filename: str | None = None
-
-    def record(self, digest: str) -> Dance:
-        """The dance as the catalogue stores it; the catalogue measures its length."""
-        source = self.filename or self.dance_id
-        return Dance(self.dance_id, source, digest, 0.0, self.label, self.collection)
 
 
 class DanceService:

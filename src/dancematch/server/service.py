@@ -8,7 +8,7 @@ from pydantic_core import to_jsonable_python
 from dancematch import formats
 from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.server.dances import DanceService, NewDance
+from dancematch.server.dances import DanceService
 from dancematch.server.files.folder import ServiceFolder
 from dancematch.server.files.reading import LimitedReader
 from dancematch.server.files.videos import VideoFolder
@@ -21,6 +21,7 @@ from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction
 from dancematch.server.queries.search_service import SearchService
 from dancematch.server.schemas.dances import DanceResponse
+from dancematch.server.schemas.requests import NewDance
 from dancematch.server.schemas.searches import SearchResponse
 
 _STATES: tuple[JobState, ...] = ("waiting", "running", "done", "failed", "cancelled")

@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dancematch import formats
 from dancematch.pipeline.analysis.file_analysis import Analysis
@@ -11,9 +10,8 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import QueryClip, query_of_motions, query_of_words
 from dancematch.report.compare import compare
 from dancematch.report.evidence import FileKind, QueryFile
-from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Query
-from dancematch.search.settings import DEFAULT_LIMIT, DanceFilter
+from dancematch.search.settings import DanceFilter
 from dancematch.server.files.reading import LimitedReader
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.table import Job, now
@@ -24,23 +22,11 @@ from dancematch.server.problems import not_found, too_costly
 from dancematch.server.queries.held_searches import HeldSearch, HeldSearches
 from dancematch.server.queries.reports import write_report
 from dancematch.server.schemas.explanations import DifferencesResponse, ExplanationResponse
+from dancematch.server.schemas.requests import SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
 from dancematch.types import Fingerprint
 
 _DEFAULT_NAME = "clip"  # of a file that came without a name
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """The parameters of a search."""
-
-    limit: int = DEFAULT_LIMIT
-    max_evalue: float = MAX_EVALUE
-    label: str | None = None
-    collection: str | None = None
-    periodic: bool | None = None
-    filename: str | None = None
-    keep: bool = True
 
 
 class SearchService:

@@ -14,7 +14,7 @@ from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.server.access.dependencies import READER, GrantedScopes, ReadyService, Threads
 from dancematch.server.limits import MAX_MAP_DANCES
 from dancematch.server.overview.vocabulary import joints_by_channel
-from dancematch.server.routes.parameters import content, errors
+from dancematch.server.routes.openapi import content, errors
 from dancematch.server.schemas.about import AboutResponse, HealthResponse, LimitsResponse
 from dancematch.server.schemas.base import SkeletonResponse
 from dancematch.server.schemas.dances import MapResponse

@@ -7,32 +7,22 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, Response
 
 from dancematch.server.access.dependencies import READER, WRITER, ReadyService, Threads
-from dancematch.server.dances import NewDance
 from dancematch.server.files.videos import MEDIA_TYPES, media_type_of
 from dancematch.server.limits import DEFAULT_PAGE, MAX_PAGE
 from dancematch.server.problems import not_found
 from dancematch.server.routes.jobs import describe_job
-from dancematch.server.routes.parameters import (
-    FILE_BODY,
-    DanceId,
-    DancerNumber,
-    FramesPerSecond,
-    Seconds,
-    Text,
-    choose_dancer,
-    errors,
-)
+from dancematch.server.routes.openapi import FILE_BODY, errors
 from dancematch.server.routes.uploads import receive_upload
 from dancematch.server.schemas.base import json_response
 from dancematch.server.schemas.dances import DanceResponse, DancesResponse, LabelsResponse
 from dancematch.server.schemas.jobs import JobResponse
 from dancematch.server.schemas.motions import (
     DanceMotionResponse,
-    DancerMotionResponse,
     DancerWordsResponse,
     DanceWordsResponse,
-    FrameRange,
+    describe_motions,
 )
+from dancematch.server.schemas.requests import DanceId, MotionParameters, NewDanceParameters, Text
 
 router = APIRouter(tags=["dances"])
 
@@ -74,16 +64,9 @@ def count_labels(service: ReadyService) -> LabelsResponse:
     },
 )
 async def add_dance(
-    request: Request,
-    service: ReadyService,
-    threads: Threads,
-    dance_id: DanceId,
-    label: Text = None,
-    collection: Text = None,
-    filename: Text = None,
+    request: Request, service: ReadyService, threads: Threads, new: NewDanceParameters
 ) -> Response:
     """Add a dance from a video, a motion file or words."""
-    new = NewDance(dance_id, label, collection, filename)
     async with receive_upload(request, service) as pending:
         same = await threads.other(service.dances.find_same, new, pending.upload.digest)
         if same is not None:
@@ -106,25 +89,13 @@ def remove_dance(service: ReadyService, dance_id: DanceId) -> None:
 
 
 @router.get("/dances/{dance_id}/motion", dependencies=[READER], responses=errors(404))
-def show_motion(
-    service: ReadyService,
-    dance_id: DanceId,
-    fps: FramesPerSecond = None,
-    start: Seconds = None,
-    end: Seconds = None,
-    dancer: DancerNumber = None,
-) -> DanceMotionResponse:
+def show_motion(service: ReadyService, dance_id: DanceId, wanted: MotionParameters) -> DanceMotionResponse:
     """The skeletons of a dance, to draw."""
     service.catalogue.dance(dance_id)
     motions = {number: one for number, one in service.catalogue.dancers(dance_id).items() if one is not None}
     if not motions:
         raise not_found("not_found", f"no skeletons of {dance_id!r} were kept")
-    wanted = choose_dancer(motions, dancer, repr(dance_id))
-    frames = FrameRange(fps, start, end)
-    return DanceMotionResponse(
-        dance_id=dance_id,
-        dancers=[DancerMotionResponse.of(number, motion, frames) for number, motion in wanted.items()],
-    )
+    return DanceMotionResponse(dance_id=dance_id, dancers=describe_motions(motions, wanted, repr(dance_id)))
 
 
 @router.get("/dances/{dance_id}/words", dependencies=[READER], responses=errors(404))

@@ -11,8 +11,9 @@ from dancematch.server.access.dependencies import READER, GrantedScopes, ReadySe
 from dancematch.server.access.guard import HEADERS_ONLY
 from dancematch.server.jobs.table import Job, JobState
 from dancematch.server.problems import RefusedError, not_found
-from dancematch.server.routes.parameters import Id, content, errors
+from dancematch.server.routes.openapi import content, errors
 from dancematch.server.schemas.jobs import JobResponse, JobsResponse
+from dancematch.server.schemas.requests import Id
 from dancematch.server.service import Service
 
 router = APIRouter(tags=["jobs"], dependencies=[READER])

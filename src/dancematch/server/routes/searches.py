@@ -1,44 +1,28 @@
 """Searches: which dance is this, and why?"""
 
 from dataclasses import asdict
-from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
-from dancematch.search.settings import DEFAULT_LIMIT
 from dancematch.server.access.dependencies import READER, ReadyService, Threads
-from dancematch.server.limits import MAX_CANDIDATES
 from dancematch.server.problems import not_found
 from dancematch.server.queries.held_searches import HeldSearch
-from dancematch.server.queries.search_service import SearchRequest
 from dancematch.server.routes.jobs import describe_job
-from dancematch.server.routes.parameters import (
-    FILE_BODY,
-    DanceId,
-    DancerNumber,
-    FramesPerSecond,
-    Id,
-    Seconds,
-    Text,
-    choose_dancer,
-    content,
-    errors,
-)
+from dancematch.server.routes.openapi import FILE_BODY, content, errors
 from dancematch.server.routes.uploads import receive_upload
 from dancematch.server.schemas.base import json_response
 from dancematch.server.schemas.explanations import DifferencesResponse, ExplanationResponse
 from dancematch.server.schemas.jobs import JobResponse
 from dancematch.server.schemas.motions import (
-    DancerMotionResponse,
     DancerWordsResponse,
-    FrameRange,
     ImageResponse,
     QueryMotionResponse,
     QueryWordsResponse,
+    describe_motions,
 )
+from dancematch.server.schemas.requests import DanceId, DancerNumber, Id, MotionParameters, SearchParameters
 from dancematch.server.schemas.searches import SearchResponse
 
 router = APIRouter(tags=["searches"], dependencies=[READER])
@@ -58,21 +42,11 @@ _REPORT_POLICY = (
     responses=errors(408, 413, 429) | {202: {"model": JobResponse, "description": "A job: it takes a while"}},
 )
 async def search(
-    request: Request,
-    service: ReadyService,
-    threads: Threads,
-    limit: Annotated[int, Query(ge=1, le=MAX_CANDIDATES)] = DEFAULT_LIMIT,
-    max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = MAX_EVALUE,
-    label: Text = None,
-    collection: Text = None,
-    periodic: bool | None = None,
-    filename: Text = None,
-    keep: bool = True,
+    request: Request, service: ReadyService, threads: Threads, wanted: SearchParameters
 ) -> Response:
     """Which known dance is this clip? A video, a motion file or words."""
-    wanted = SearchRequest(limit, max_evalue, label, collection, periodic, filename, keep)
-    if label is not None or collection is not None:  # refused before the upload
-        await threads.other(service.catalogue.require_any, label, collection)
+    if wanted.label is not None or wanted.collection is not None:  # refused before the upload
+        await threads.other(service.catalogue.require_any, wanted.label, wanted.collection)
     async with receive_upload(request, service) as pending:
         if pending.is_small:
             return json_response(await threads.search(service.searches.search_upload, pending.upload, wanted))
@@ -92,22 +66,14 @@ def forget_search(service: ReadyService, search_id: Id) -> None:
 
 
 @router.get("/searches/{search_id}/motion", responses=errors(404))
-def show_query_motion(
-    service: ReadyService,
-    search_id: Id,
-    fps: FramesPerSecond = None,
-    start: Seconds = None,
-    end: Seconds = None,
-    dancer: DancerNumber = None,
-) -> QueryMotionResponse:
+def show_query_motion(service: ReadyService, search_id: Id, wanted: MotionParameters) -> QueryMotionResponse:
     """The query's skeletons, to draw."""
     held = service.searches.held.find(search_id)
-    wanted = choose_dancer({one.dancer: one.motion for one in held.query.dancers}, dancer, "the query")
-    frames = FrameRange(fps, start, end)
+    motions = {one.dancer: one.motion for one in held.query.dancers}
     return QueryMotionResponse(
         search_id=search_id,
         decoded=held.decoded,
-        dancers=[DancerMotionResponse.of(number, motion, frames) for number, motion in wanted.items()],
+        dancers=describe_motions(motions, wanted, "the query"),
     )
 
 

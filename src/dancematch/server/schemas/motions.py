@@ -1,27 +1,19 @@
 """Skeletons and motion words, of a dance or of a query."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pydantic import BaseModel
 
 from dancematch.motion import to_body15
 from dancematch.pipeline.analysis.file_analysis import ImageTrack
+from dancematch.server.problems import not_found
 from dancematch.server.schemas.base import IntegerRows, SkeletonResponse, round_rows, round_times
+from dancematch.server.schemas.requests import MotionRequest
 from dancematch.skeletons import BODY15
 from dancematch.types import SEEN_FROM, Fingerprint, Motion, Skeleton
 
 MILLIMETRE = 0.001
-
-
-@dataclass(frozen=True)
-class FrameRange:
-    """Which frames of a motion are wanted."""
-
-    fps: float | None = None  # at most
-    start: float | None = None
-    end: float | None = None
 
 
 class DancerMotionResponse(BaseModel):
@@ -34,7 +26,7 @@ class DancerMotionResponse(BaseModel):
     frames: IntegerRows
 
     @classmethod
-    def of(cls, dancer: int, motion: Motion, wanted: FrameRange) -> "DancerMotionResponse":
+    def of(cls, dancer: int, motion: Motion, wanted: MotionRequest) -> "DancerMotionResponse":
         """The wanted frames of a motion, on body15."""
         motion = to_body15(motion)
         times = motion.start + np.arange(len(motion.joints)) / motion.fps
@@ -49,6 +41,20 @@ class DancerMotionResponse(BaseModel):
             seconds=motion.seconds,
             frames=round_rows(motion.joints[chosen] / MILLIMETRE),
         )
+
+
+def describe_motions(
+    motions: Mapping[int, Motion], wanted: MotionRequest, what: str
+) -> list[DancerMotionResponse]:
+    """The motions of dancers by number, or of the one who is wanted; `what` they are of, for an error."""
+    if wanted.dancer is not None and wanted.dancer not in motions:
+        numbers = ", ".join(map(str, sorted(motions)))
+        raise not_found("not_found", f"{what} has no dancer {wanted.dancer}; there is {numbers}")
+    return [
+        DancerMotionResponse.of(number, motion, wanted)
+        for number, motion in motions.items()
+        if wanted.dancer in (None, number)
+    ]
 
 
 class MotionResponse(BaseModel):
