@@ -1,4 +1,4 @@
-"""Parts of a catalogue answer as the whole does; all parts in this process, no Ray needed."""
+"""Shards of a catalogue answer as the whole does; all parts in this process, no Ray needed."""
 
 import itertools
 from dataclasses import replace
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dance_samples import random_words, toy_codebook
 from dancematch.catalogue.records import Dance, ShardOf, StoredTrack
 from dancematch.catalogue.store import Store
-from dancematch.cluster.numbers import keys_and_places, numbered, parts_of
-from dancematch.cluster.shard import Shard, Source, StaleError
-from dancematch.cluster.spread import ask_all, prepared, search_shards
+from dancematch.cluster.entry_numbers import number_entries, shards_of, split_numbers
+from dancematch.cluster.shard import CatalogueSource, Shard, StaleError
+from dancematch.cluster.sharded_search import ask_all, prepare_shards, search_shards
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, SETTINGS, DanceFilter
@@ -34,9 +34,9 @@ BACKGROUND = [moving(12, 10_000 + number) for number in range(30)]
 
 
 class Here:
-    """Parts in this process."""
+    """Shards in this process."""
 
-    def __init__(self, source: Source, count: int) -> None:
+    def __init__(self, source: CatalogueSource, count: int) -> None:
         self.count = count
         self.shards = [Shard(source, ShardOf(number, count)) for number in range(count)]
 
@@ -49,8 +49,8 @@ def view_of(parts, store):
     """All parts, brought up to date."""
     reports = ask_all(parts, "report")
     changes = store.changes(*min(report.state for report in reports))
-    reports = ask_all(parts, "follow", changes)
-    return prepared(parts, reports, CODEBOOK, BACKGROUND, DEFAULT_SETTINGS)
+    reports = ask_all(parts, "apply_changes", changes)
+    return prepare_shards(parts, reports, CODEBOOK, BACKGROUND, DEFAULT_SETTINGS)
 
 
 _numbers = itertools.count()
@@ -89,8 +89,8 @@ def whole(store: Store):
     return CachedEngine(store, CODEBOOK, BACKGROUND).current()
 
 
-def source_of(store: Store) -> Source:
-    return Source(store.where, CODEBOOK, BACKGROUND)
+def source_of(store: Store) -> CatalogueSource:
+    return CatalogueSource(store.where, CODEBOOK, BACKGROUND)
 
 
 FILTERS = (
@@ -165,7 +165,7 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
     with (
         mock.patch("dancematch.search.settings.CAP", short["CAP"]),
         mock.patch("dancematch.search.stage1.shortlist.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),
-        mock.patch("dancematch.cluster.spread.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),
+        mock.patch("dancematch.cluster.sharded_search.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),
     ):
         for query in (asked(seed), asked(seed + 1)):
             assert fresh.search(query, limit=30) == search_shards(
@@ -209,11 +209,11 @@ def test_dances_are_split_evenly_and_wholly(store):
 
 def test_numbers_say_what_they_are_made_of_and_keep_the_order():
     keys, places = np.array([-1, -1, 0, 7, 7, 1 << 34]), np.array([0, 5, 0, 0, 65535, 3])
-    numbers = numbered(keys, places, 4095)
+    numbers = number_entries(keys, places, 4095)
 
     assert np.array_equal(numbers, np.sort(numbers))
-    assert [keys.tolist(), places.tolist()] == [one.tolist() for one in keys_and_places(numbers)]
-    assert {4095} == set(parts_of(numbers).tolist())
+    assert [keys.tolist(), places.tolist()] == [one.tolist() for one in split_numbers(numbers)]
+    assert {4095} == set(shards_of(numbers).tolist())
 
 
 def test_a_part_is_kept_beside_the_file_and_forgotten_with_a_dance(store, monkeypatch):

@@ -1,1 +1,1 @@
-"""Work on many machines, by Ray: search in parts of a catalogue, and clips looked at everywhere."""
+"""Work on many machines, by Ray: a catalogue searched in shards, clips analysed on all nodes."""

@@ -15,8 +15,8 @@ AUTO = "auto"
 
 _PATIENCE_SECONDS = 10.0
 _QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of a change to come that is no matter here
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of a change that does not matter here
 }
 
 
@@ -41,8 +41,8 @@ def connect(address: str) -> ModuleType:
     ray = ray_module()
     if ray.is_initialized():
         return ray
-    _require_somebody(address)
-    # Else Ray tells of every lost process on stdout, where results go; it has no public way to stop that.
+    _require_listener(address)
+    # Else Ray reports every lost process on stdout, where results go; it has no public way to stop that.
     ray._private.worker._worker_logs_enabled = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray's own
@@ -53,8 +53,8 @@ def connect(address: str) -> ModuleType:
     return ray
 
 
-def _require_somebody(address: str) -> None:
-    """Say at once that nobody listens there: Ray itself would try for minutes."""
+def _require_listener(address: str) -> None:
+    """Fail at once if nothing listens there: Ray itself would try for minutes."""
     where = _last_started() if address == AUTO else address
     host, _, port = where.rpartition("//")[2].rpartition(":")
     if not port.isdigit():

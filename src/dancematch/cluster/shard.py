@@ -1,7 +1,7 @@
-"""One part of a catalogue, ready to be searched: what a machine of the cluster holds.
+"""One shard of a catalogue, ready to be searched: what one node of the cluster holds.
 
-It says what it would say if it held everything (`spread.py` hands it what depends on all entries),
-about the entries that it has. No Ray in here.
+It scores its entries as if it held the whole catalogue: `sharded_search.py` hands it what depends on all
+entries. No Ray in here.
 """
 
 import os
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dancematch.catalogue.records import Changes, ShardOf
 from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Store
-from dancematch.cluster.numbers import STRANGER, IntArray, keys_and_places, numbered
+from dancematch.cluster.entry_numbers import BACKGROUND_KEY, IntArray, number_entries, split_numbers
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Engine
 from dancematch.search.settings import DanceFilter
@@ -30,11 +30,11 @@ from dancematch.types import Codebook, Fingerprint
 
 
 class StaleError(Exception):
-    """The part is not at the state of the catalogue that was asked about."""
+    """The shard is not at the state of the catalogue that the search is about."""
 
 
 @dataclass(frozen=True)
-class Source:
+class CatalogueSource:
     """Where a catalogue is, and the model of its words."""
 
     where: str
@@ -42,8 +42,8 @@ class Source:
     background: Sequence[Fingerprint]
 
 
-class Report(NamedTuple):
-    """What a part holds."""
+class ShardReport(NamedTuple):
+    """What a shard holds."""
 
     state: State
     usage: WordUsage
@@ -51,91 +51,91 @@ class Report(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A search as all parts are asked about it, at one state of the catalogue."""
+class ShardQuery:
+    """A search as it is sent to all shards, at one state of the catalogue."""
 
     state: State
     variants: Sequence[Fingerprint]
     only: DanceFilter
 
 
-class Nearby(NamedTuple):
-    """What a part proposes, a reading each; and how often the reading's trigrams occur in it."""
+class ShardCandidates(NamedTuple):
+    """What a shard proposes, and how often the query's trigrams occur in it; one item per variant."""
 
     ranked: list[RankedEntries]
     tallies: list[Tally]
 
 
-class Counted(NamedTuple):
-    """How many dances of a part a search may find, and how many it goes through for chance."""
+class ShardCounts(NamedTuple):
+    """How many dances of a shard a search may find, and how many it searches in all."""
 
     allowed: int
     searched: int
 
 
-class Fetched(NamedTuple):
-    """Some tracks, and stretches of them."""
+class FetchedTracks(NamedTuple):
+    """Some tracks, and segments of them."""
 
-    volume: PackedWords
+    packed_words: PackedWords
     names: list[str]  # of each track's dance
     facts: NDArray[Any]  # of each track: `entries.FACTS`
-    bounds: SegmentBounds  # tracks by their place in the volume
+    bounds: SegmentBounds  # tracks by their place in `packed_words`
 
 
 class Shard:
-    """One part; opened by the first question."""
+    """One shard; opened by the first call."""
 
-    def __init__(self, source: Source, part: ShardOf) -> None:
-        self._source, self._part = source, part
-        self._kept: CachedEngine | None = None
-        self._forget()
+    def __init__(self, source: CatalogueSource, shard: ShardOf) -> None:
+        self._source, self._shard = source, shard
+        self._cached_engine: CachedEngine | None = None
+        self._invalidate()
 
-    def _forget(self) -> None:
-        """What was derived from the entries is out of date."""
-        self._state: State | None = None  # for which words are weighed and all is ready
+    def _invalidate(self) -> None:
+        """Drop what was derived from the entries."""
+        self._state: State | None = None  # that searches are prepared for
         self._dances = np.zeros(0, np.int64)
 
-    def _opened(self) -> CachedEngine:
-        if self._kept is None:
+    def _open(self) -> CachedEngine:
+        if self._cached_engine is None:
             source = self._source
             store = Store(source.where, source.codebook.model_id, create=False)
-            # Entered once among all parts: they are entries like others.
-            background = source.background if self._part.number == 0 else ()
-            self._kept = CachedEngine(store, source.codebook, background, self._part)
-            self._kept.current()
-        return self._kept
+            # Entered in one shard only: they are entries like others.
+            background = source.background if self._shard.number == 0 else ()
+            self._cached_engine = CachedEngine(store, source.codebook, background, self._shard)
+            self._cached_engine.current()
+        return self._cached_engine
 
     @property
     def _engine(self) -> Engine:
-        return self._opened().latest()
+        return self._open().latest()
 
     @staticmethod
     def process() -> int:
-        """The number of the process that holds it."""
+        """The number of the process that holds the shard."""
         return os.getpid()
 
-    def report(self) -> Report:
-        """What is here."""
+    def report(self) -> ShardReport:
+        """What the shard holds."""
         engine, entries = self._engine, self._engine.index.entries
         index_size = IndexSize(
             len(engine.index.columns), len(entries.background), entries.dances, entries.dances,
             entries.tracks_count,
         )  # fmt: skip
-        return Report(self._opened().state, engine.usage(), index_size)
+        return ShardReport(self._open().state, engine.usage(), index_size)
 
-    def follow(self, changes: Changes) -> Report:
-        """Go with the catalogue; what is known already may be told again."""
-        self._forget()
-        self._opened().follow(changes)
+    def apply_changes(self, changes: Changes) -> ShardReport:
+        """Apply changes of the catalogue; some may have been applied before."""
+        self._invalidate()
+        self._open().follow(changes)
         return self.report()
 
     def prepare(self, state: State, usage: WordUsage) -> None:
-        """Get ready for searches at a state, words weighed by what all parts use."""
-        if self._opened().state != state:
+        """Prepare for searches at a state, with the word usage of all shards."""
+        if self._open().state != state:
             raise StaleError
         engine, entries = self._engine, self._engine.index.entries
         engine.weigh_among(usage)
-        engine.search_state()  # norms are made now, and not by the first search
+        engine.search_state()  # computes the norms now, not in the first search
         tracks = entries.tracks
         keys = entries.keys_of(tracks)
         self._dances = np.full(len(entries.names), np.iinfo(np.int64).max)
@@ -146,67 +146,67 @@ class Shard:
         if self._state != state:
             raise StaleError
 
-    def counted(self, asked: Asked) -> Counted:
-        """How many dances a search with a filter is about."""
-        self._require(asked.state)
+    def count_dances(self, query: ShardQuery) -> ShardCounts:
+        """How many dances a filter leaves."""
+        self._require(query.state)
         entries = self._engine.index.entries
-        allowed = entries.dances_among(entries.allowed(asked.only), asked.only)
-        return Counted(allowed, entries.dances_searched(asked.only))
+        allowed = entries.dances_among(entries.allowed(query.only), query.only)
+        return ShardCounts(allowed, entries.dances_searched(query.only))
 
-    def nearest(self, asked: Asked, size: int | None) -> Nearby:
-        """The entries here that are most like the clip."""
-        self._require(asked.state)
-        ranked = [self._known_to_all(one) for one in self._field(asked).nearest_entries(size)]
+    def nearest_entries(self, query: ShardQuery, size: int | None) -> ShardCandidates:
+        """The entries of this shard that are most like the query."""
+        self._require(query.state)
+        ranked = [self._number_ranked(one) for one in self._candidates(query).nearest_entries(size)]
         postings = self._engine.index.postings
-        return Nearby(ranked, [postings.tally(words) for words in asked.variants])
+        return ShardCandidates(ranked, [postings.tally(words) for words in query.variants])
 
-    def voted(self, asked: Asked, tallies: Sequence[Tally]) -> list[ProposedSegments]:
-        """What three words in a row speak for, their rarity given."""
-        self._require(asked.state)
-        return self._votes_known_to_all(self._field(asked).segments_by_trigrams(tallies))
+    def segments_by_trigrams(self, query: ShardQuery, tallies: Sequence[Tally]) -> list[ProposedSegments]:
+        """The segments that trigrams propose, with the tallies of all shards."""
+        self._require(query.state)
+        return self._number_segments(self._candidates(query).segments_by_trigrams(tallies))
 
-    def synchronous(self, asked: Asked) -> list[ProposedSegments]:
-        """What synchrony speaks for."""
-        self._require(asked.state)
-        return self._votes_known_to_all(self._field(asked).segments_by_synchrony())
+    def segments_by_synchrony(self, query: ShardQuery) -> list[ProposedSegments]:
+        """The segments that synchrony proposes."""
+        self._require(query.state)
+        return self._number_segments(self._candidates(query).segments_by_synchrony())
 
-    def _votes_known_to_all(self, votes: Sequence[ProposedSegments]) -> list[ProposedSegments]:
-        """The same by the numbers that hold in all parts."""
+    def _number_segments(self, segments: Sequence[ProposedSegments]) -> list[ProposedSegments]:
+        """The same by the numbers that hold in all shards."""
         return [
-            one._replace(tracks=self._track_numbers(one.tracks), dances=self._dances[one.dances])
-            for one in votes
+            one._replace(tracks=self._number_tracks(one.tracks), dances=self._dances[one.dances])
+            for one in segments
         ]
 
-    def _field(self, asked: Asked) -> LocalCandidates:
+    def _candidates(self, query: ShardQuery) -> LocalCandidates:
         state = self._engine.search_state()
-        variants = [Variant(words, state.codebook, state.statistics) for words in asked.variants]
-        return LocalCandidates(state.index, variants, asked.only)
+        variants = [Variant(words, state.codebook, state.statistics) for words in query.variants]
+        return LocalCandidates(state.index, variants, query.only)
 
-    def _known_to_all(self, ranked: RankedEntries) -> RankedEntries:
-        """The same by the numbers that hold in all parts."""
+    def _number_ranked(self, ranked: RankedEntries) -> RankedEntries:
+        """The same by the numbers that hold in all shards."""
         entries = self._engine.index.entries
         tracks, ours = entries.bounds(ranked.entries).tracks, ranked.dances != BACKGROUND_TRACK
-        keys, dances = np.full(len(tracks), STRANGER, np.int64), ranked.dances.copy()
+        keys, dances = np.full(len(tracks), BACKGROUND_KEY, np.int64), ranked.dances.copy()
         keys[ours], dances[ours] = entries.keys_of(tracks[ours]), self._dances[dances[ours]]
         places = entries.places_of(ranked.entries)
-        return RankedEntries(numbered(keys, places, self._part.number), dances, ranked.scores)
+        return RankedEntries(number_entries(keys, places, self._shard.number), dances, ranked.scores)
 
-    def _track_numbers(self, tracks: IntArray) -> IntArray:
+    def _number_tracks(self, tracks: IntArray) -> IntArray:
         keys = self._engine.index.entries.keys_of(tracks)
-        return numbered(keys, np.zeros_like(keys), self._part.number)
+        return number_entries(keys, np.zeros_like(keys), self._shard.number)
 
-    def fetch(self, state: State, numbers: IntArray) -> Fetched:
-        """The stretches that entries stand for, and the tracks that they are of."""
+    def fetch(self, state: State, numbers: IntArray) -> FetchedTracks:
+        """The segments of entries, and the tracks that they are in."""
         self._require(state)
         entries = self._engine.index.entries
-        keys, places = keys_and_places(numbers)
+        keys, places = split_numbers(numbers)
         tracks = entries.tracks_with(keys)
         wanted, inside = np.unique(tracks, return_inverse=True)
         own, begins = entries.of_tracks(tracks)
         segments = entries.bounds(own[begins] + places)
-        return self._fetched(wanted, segments._replace(tracks=inside.astype(np.int64)))
+        return self._fetch(wanted, segments._replace(tracks=inside.astype(np.int64)))
 
-    def _fetched(self, tracks: IntArray, bounds: SegmentBounds) -> Fetched:
+    def _fetch(self, tracks: IntArray, bounds: SegmentBounds) -> FetchedTracks:
         index = self._engine.index
         names = [index.entries.names[dance] for dance in index.entries.dances_of(tracks).tolist()]
-        return Fetched(index.word_store.copy_tracks(tracks), names, index.entries.facts[tracks], bounds)
+        return FetchedTracks(index.word_store.copy_tracks(tracks), names, index.entries.facts[tracks], bounds)
