@@ -186,7 +186,7 @@ def test_no_part_answers_for_another_state(store):
     parts = Here(source_of(store), 2)
     view = view_of(parts, store)
     fill(store, ["d"], 4)
-    parts.shards[1].follow(store.changes(*view.state))
+    parts.shards[1].apply_changes(store.changes(*view.state))
 
     with pytest.raises(StaleError):
         search_shards(parts, view, asked(1), 10, DEFAULT_SETTINGS, ALL_DANCES)

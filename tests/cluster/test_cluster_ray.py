@@ -187,7 +187,7 @@ def test_searches_wait_while_a_killed_nodes_parts_are_made_anew(story):
 
 
 def test_a_part_that_cannot_be_had_is_an_error_in_time(story):
-    assert "could not be made anew within 3 s" in story["no hope"]["reason"]
+    assert "did not start again within 3 s" in story["no hope"]["reason"]
     assert story["no hope"]["seconds"] < 10
 
 
