@@ -8,22 +8,13 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.output import emit_json, json_line, require_free, say, share_bar
+from dancematch.cli.use.search_options import AnswerOptions
 from dancematch.errors import InputError
 
 _SUFFIXES = (".html", ".htm", ".json")
 
 
-def report_match(
-    catalogue: str,
-    clip: Path,
-    target: Path,
-    *,
-    dance_id: str | None,
-    max_evalue: float,
-    model: str | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def report_match(catalogue: str, clip: Path, wanted: AnswerOptions, model: str | None, as_json: bool) -> None:
     """Write what speaks for the clip being the dance (default: the best match), and what against.
 
     The file is written, as a page or as JSON, whether it is a match or not; the exit code tells.
@@ -33,13 +24,16 @@ def report_match(
     from dancematch.report.evidence_page import write_evidence
     from dancematch.report.evidence_text import describe_evidence, headline
 
-    _require_writable(target, force)
-    more = (*limit_option(max_evalue), *(() if model is None else ("--model", model)))
+    target, dance_id = Path(wanted.report or ""), wanted.dance_id
+    _require_writable(target, wanted.force)
+    more = (*limit_option(wanted.max_evalue), *(() if model is None else ("--model", model)))
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as tell:
         if dance_id is not None:
             known.dance(dance_id)  # an unknown name is refused before the long work
         query, what, footage = read_query_file(known, clip, on_progress=tell)
-        found = gather_evidence(known, query, what, dance_id=dance_id, max_evalue=max_evalue, footage=footage)
+        found = gather_evidence(
+            known, query, what, dance_id=dance_id, max_evalue=wanted.max_evalue, footage=footage
+        )
     found = replace(found, command=command_for(catalogue, str(clip), found.match.dance_id, *more))
     described = describe_evidence(found)
     if as_json:
@@ -50,7 +44,7 @@ def report_match(
         target.write_text(json_line(described) + "\n", encoding="utf-8")
         say(f"{target}: written")
     else:
-        write_evidence(target, found, overwrite=force)
+        write_evidence(target, found, overwrite=wanted.force)
         say(f"{target}: written; open it in a browser, and print it from there")
     if not found.found:
         sys.exit(ExitCode.NO_MATCH)

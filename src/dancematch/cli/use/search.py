@@ -3,29 +3,26 @@
 import dataclasses
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from dancematch.cli.exit_codes import ExitCode
-from dancematch.cli.options import (
-    FilterOptions,
-    file_path,
-    json_option,
-    max_evalue_settings,
-    model_option,
-    option,
-    option_group,
-)
+from dancematch.cli.options import json_option, model_option, option_group
 from dancematch.cli.output import emit_json, emit_table, ignored_line, require_free, say, share_bar
 from dancematch.cli.use.evidence import report_match
 from dancematch.cli.use.explanation import print_explanation
+from dancematch.cli.use.search_options import (
+    AnswerOptions,
+    ScoringOptions,
+    SearchFilterOptions,
+    ShardOptions,
+    refuse_contradictions,
+)
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
-from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, SETTINGS, DanceFilter, Settings
+from dancematch.search.settings import DanceFilter, Settings
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer, DancerAnswer
@@ -34,79 +31,6 @@ if TYPE_CHECKING:
     from dancematch.types import Match
 
 NEAREST = 3  # dances that are named when none is a match
-_NOT_WITH_REPORT = (
-    *("limit", "label", "collection", "periodic", "weights", "shortlist", "explain", "plot", "cluster"),
-)
-
-
-@dataclass(frozen=True)
-class SearchFilterOptions(FilterOptions):
-    """Which dances of a catalogue are searched."""
-
-    periodic: bool | None = option(
-        "--periodic/--no-periodic", default=None, help="Only dances that repeat themselves, or do not."
-    )
-
-
-@dataclass(frozen=True)
-class ScoringOptions:
-    """How dances are scored."""
-
-    weights: str = option(
-        "--weights", metavar="default|paper|FILE", default="default", show_default=True,
-        help="How much each metric counts; a FILE is what 'dancematch eval weights' writes. Rare words count "
-        "more in histograms whatever the weights.",
-    )  # fmt: skip
-    shortlist: str | None = option(
-        "--shortlist", type=click.Choice(["capped", "paper", "all"]),
-        help="Dances to compare closely: the likeliest 200, half of them, or all of them (slow).",
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class AnswerOptions:
-    """What is said and written of the answer."""
-
-    limit: int = option(
-        "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Dances to show."
-    )
-    max_evalue: float = option(
-        "--max-evalue",
-        **max_evalue_settings(
-            "A dance that a search gives by accident more often than this is no match, only a possible one."
-        ),
-    )
-    explain: bool = option(
-        "--explain", is_flag=True, help="Say, of each dancer, why the likeliest dance is a match or is none."
-    )
-    plot: Path | None = option(
-        "--plot", type=file_path(),
-        help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
-    )  # fmt: skip
-    report: Path | None = option(
-        "--report", type=file_path(),
-        help="Write the evidence down: a page (.html) to hand on or print, or the same as .json.",
-    )  # fmt: skip
-    dance_id: str | None = option(
-        "--dance", help="With --report: the dance it is about (default: the best match)."
-    )
-    force: bool = option(
-        "--force", is_flag=True, help="Let --plot and --report replace a file that is there."
-    )
-
-
-@dataclass(frozen=True)
-class ShardOptions:
-    """Whether the search is spread over a cluster."""
-
-    cluster: str | None = option(
-        "--cluster", metavar="auto|ADDRESS",
-        help="Search in shards on a Ray cluster: the one on this machine, or at an address. The shards are "
-        "loaded first and end with the command: a service keeps them.",
-    )  # fmt: skip
-    shards: int | None = option(
-        "--shards", type=click.IntRange(1), help="With --cluster: the number of shards [default: 4]."
-    )
 
 
 @click.command("search")
@@ -152,29 +76,17 @@ def search_command(
     from dancematch.pipeline.catalogue import open_catalogue
     from dancematch.pipeline.query import holds_words
 
-    _refuse_contradictions(wanted, nodes)
+    refuse_contradictions(wanted, nodes)
     if wanted.report is not None:
-        report_match(
-            catalogue, clip, wanted.report, dance_id=wanted.dance_id, max_evalue=wanted.max_evalue,
-            model=model, force=wanted.force, as_json=as_json,
-        )  # fmt: skip
+        report_match(catalogue, clip, wanted, model, as_json)
         return
-    settings, only = _settings(scoring), DanceFilter(among.label, among.collection, among.periodic)
-    plot = wanted.plot
+    settings, only, plot = scoring.settings(), among.dance_filter(), wanted.plot
     if plot is not None:
         _require_drawable(plot, wanted.force)
-    with open_catalogue(catalogue, model=model, create=False) as known, share_bar("analysing") as show:
+    with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(only.label, only.collection)  # a misspelt name says nothing of the clip
         _choose_nodes(known, catalogue, nodes)
-        try:
-            answer = known.search(
-                clip, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only, settings=settings,
-                on_progress=show,
-            )  # fmt: skip
-        except DanceMatchError as error:
-            if as_json:  # one object for the clip, whatever is wrong with it
-                emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
-            raise
+        answer = _search(known, clip, wanted, only, settings, as_json)
         first = answer.matches[0] if answer.matches else None
         explained = [d.candidates[0] for d in answer.dancers if d.candidates] if wanted.explain else []
         if plot is not None and first is not None and first not in explained:
@@ -192,17 +104,25 @@ def search_command(
         _draw(plot, first, reasons[_key(first)][1], clip.name, wanted.force)
 
 
-def _refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions) -> None:
-    if nodes.shards is not None and nodes.cluster is None:
-        raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
-    if wanted.report is None:
-        if wanted.dance_id is not None:
-            raise click.UsageError("--dance says which dance a --report is about; give --report too")
-        return
-    context = click.get_current_context()
-    for name in _NOT_WITH_REPORT:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--report is about all dances, searched as usual; leave out --{name}")
+def _search(
+    known: "Catalogue",
+    clip: Path,
+    wanted: AnswerOptions,
+    only: DanceFilter,
+    settings: Settings,
+    as_json: bool,
+) -> "Answer":
+    """The answer; an error is printed as the clip's object too, if that is JSON."""
+    try:
+        with share_bar("analysing") as show:
+            return known.search(
+                clip, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only, settings=settings,
+                on_progress=show,
+            )  # fmt: skip
+    except DanceMatchError as error:
+        if as_json:
+            emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
+        raise
 
 
 def _choose_nodes(known: "Catalogue", where: str, nodes: ShardOptions) -> None:
@@ -222,17 +142,6 @@ def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, for
 
     draw_match(path, match, evidence, clip, overwrite=force)
     say(f"{path}: how {clip} lies in {match.dance_id}")
-
-
-def _settings(scoring: ScoringOptions) -> Settings:
-    """What the options say about a search."""
-    from dancematch.search.metrics.weights import read_weights
-
-    weights, shortlist = scoring.weights, scoring.shortlist
-    chosen = SETTINGS.get(weights) or replace(
-        DEFAULT_SETTINGS, weights=read_weights(weights), ranked_by="score"
-    )
-    return replace(chosen, shortlist=shortlist) if shortlist else chosen  # type: ignore[arg-type]
 
 
 def _require_drawable(path: Path, force: bool) -> None:
