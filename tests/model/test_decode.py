@@ -210,7 +210,7 @@ def test_words_are_written_as_npz_and_never_over_another_file(tmp_path):
 def test_a_clip_too_short_for_a_word_has_no_fingerprint(tmp_path):
     formats.write(tmp_path / "short.npz", [Motion(dance(1).joints[:2], FPS, BODY15)])
 
-    with pytest.raises(NoDancerError, match=r"nobody is seen in .*short.npz for long enough"):
+    with pytest.raises(NoDancerError, match=r"no dancer is seen in .*short.npz for long enough"):
         fingerprints_of(tmp_path / "short.npz", shipped())
 
 

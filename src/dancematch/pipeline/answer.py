@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def candidates(self) -> list[Match]:
-        """Every dance that was looked at closely, once, by the dancer it fits best, the likeliest first."""
+        """Every candidate dance once, by the dancer it fits best, the likeliest first."""
         best: dict[str, Match] = {}
         for match in (match for one in self.dancers for match in one.candidates):
             if match.dance_id not in best or _key(match) < _key(best[match.dance_id]):

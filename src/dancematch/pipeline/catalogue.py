@@ -244,11 +244,11 @@ class Catalogue:
         self._cached_engine.remove_cache()
 
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
-        """Never again match this stretch of a dance; what is excluded now: no longer than the dance."""
+        """Never match this segment of a dance again; returns what is excluded, cut to the dance."""
         return self._store.exclude(dance_id, span, reason)
 
     def exclusions(self) -> list[Exclusion]:
-        """The stretches that are never to match, by name and time."""
+        """The excluded segments, by name and time."""
         return self._store.exclusions()
 
     def stats(self) -> CatalogueStats:

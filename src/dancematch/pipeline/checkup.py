@@ -61,14 +61,14 @@ def check_everything(
 def _versions() -> Iterator[Finding]:
     python = f"dancematch {metadata.version('dancematch')}, Python {platform.python_version()}"
     yield Finding("versions", OK, f"{python}, {platform.system()} {platform.machine()}")
-    for told in metadata.requires("dancematch") or ():
-        name, _, wanted = told.partition(">=")
-        if "extra ==" in told or not re.fullmatch(r"[\w.-]+", name):
+    for requirement in metadata.requires("dancematch") or ():
+        name, _, wanted = requirement.partition(">=")
+        if "extra ==" in requirement or not re.fullmatch(r"[\w.-]+", name):
             continue
         found = _version(name)
         if found is None or _numbers(found) < _numbers(wanted):
             says = f"{name} {found or 'is not installed'}, {wanted} or newer is needed"
-            yield Finding("versions", PROBLEM, says, f"pip install --upgrade '{told}'")
+            yield Finding("versions", PROBLEM, says, f"pip install --upgrade '{requirement}'")
 
 
 def _version(name: str) -> str | None:
@@ -110,7 +110,7 @@ def _weights() -> Finding:
     if not damaged:
         return Finding("weights", OK, f"the pose networks are in {folder}, their SHA-256 right")
     reason = "not there yet" if missing else f"damaged ({damaged[0]})"
-    says = f"the pose networks are {reason}; they are fetched (35 MB) when a video is first looked at"
+    says = f"the pose networks are {reason}; they are fetched (35 MB) when a video is first analysed"
     return Finding("weights", WARNING, says, "connect to the internet once, or copy them into " + str(folder))
 
 

@@ -34,7 +34,7 @@ def words_in(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> d
     if made:
         return made
     if dancing or not any(map(tokeniser.is_long_enough, motions)):
-        raise NoDancerError(f"nobody is seen in {what} for long enough to give a single word")
+        raise NoDancerError(f"no dancer is seen in {what} for long enough to give a single word")
     raise NoDancerError(no_dancer(what, ignored))
 
 

@@ -58,7 +58,7 @@ class WorkerSetup:
 
 
 class Worker:
-    """A child process for one file at a time; it is started by the first, and anew after a death."""
+    """A child process for one file at a time; started by the first, and again after a death."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         self.setup = setup
