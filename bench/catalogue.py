@@ -1,13 +1,13 @@
-"""How many fingerprints a second a catalogue takes and copies, and how fast it says what changed.
+"""How many fingerprints per second a catalogue takes and copies, and how fast it says what changed.
 
     python bench/catalogue.py [--dances 10000] [--batch 2000] [--postgresql URL]
 
-Synthetic fingerprints of 100 steps and 14 channels into a SQLite file. `add_many` adds a batch in a
-transaction; its peer, in the same run and on the same disk, is a transaction a dance. `changes` reads
+Synthetic fingerprints of 100 steps and 14 channels into a SQLite file. `add_many` adds one batch per
+transaction; its peer, in the same run and on the same disk, is one transaction per dance. `changes` reads
 what one more dance changed; its peer is reading everything anew. `copy` is `dancematch copy`, reading
 back and comparing included, to and from the empty database `URL` too; its peer inserts the same rows,
 read beforehand, with SQLAlchemy's `executemany`, and compares nothing. Wall-clock time, for the disk is
-part of it; beside it the processor time of this process. One JSON object a figure.
+part of it; beside it the processor time of this process. One JSON object per figure.
 """
 
 import argparse

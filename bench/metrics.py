@@ -5,9 +5,9 @@
 One channel, random words, our similarities against what aeon, tsdistances and rapidfuzz need for the same
 metric, all in this process, one thread, taking turns; processor time, the median of the rounds. None of them
 counts n-grams: there the peer is Python's own `Counter`, and the total is also given without.
-Everybody gets the words in the form that suits them best, made beforehand (`pack` says what ours takes).
+Each library gets the words in its best form, made beforehand (`pack` says what ours takes).
 The peers have the easier task where they cannot do ours: TWED, ERP and DTW over plain numbers instead of
-distances between words. One JSON object a metric with the fastest peer, then the total.
+distances between words. One JSON object per metric with the fastest peer, then the total.
 
 Needs the extra `bench`.
 """
@@ -116,7 +116,7 @@ def median_ms(works: dict[str, Work], rounds: int) -> dict[str, float]:
         work()  # compiled, or read from the compiler's cache
     for _ in range(rounds):
         for name, work in works.items():
-            work()  # so that nobody finds the caches as the one before left them
+            work()  # so that none finds the caches as the one before left them
             began = time.process_time()
             work()
             times[name].append(time.process_time() - began)

@@ -1,13 +1,13 @@
-"""How long a catalogue takes to open: the first time, with what was kept of it, and after changes.
+"""How long a catalogue takes to open: the first time, with its index cache, and after changes.
 
     python bench/opening.py [--words whole] [--entries 10000 100000 1000000]
 
-Dances of crowd.py in a SQLite file. `first` reads the database and builds the engine, which is then kept
-beside the file while searches go on; `again` opens what was kept, in a new `CachedEngine`; both with the
-first search after it.
-`after_changes`: the same when a hundred dances have come since. The peer of `first`, in the same run and on
-some of the dances, scaled up linearly, reads nouns one by one (`Store.everything`) and adds those.
-Wall-clock time, for the disk is part of it; the operating system's own cache of the file is warm.
+Dances of shuffled_dances.py in a SQLite file. `first` reads the database and builds the engine, whose index
+cache is then written while searches go on; `again` opens that cache in a new `CachedEngine`; both with the
+first search after it. `after_changes`: the same when a hundred dances have been added since. The peer of
+`first`, in the same run and on some of the dances, scaled up linearly, reads nouns one by one
+(`Store.everything`) and adds those. Wall-clock time, for the disk is part of it; the operating system's own
+cache of the file is warm.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from crowd import MODELS, PIECE, SECONDS_PER_WORD, STEPS, Crowd, crowd
+from shuffled_dances import MODELS, PIECE, SECONDS_PER_WORD, STEPS, ShuffledDances, load_shuffled_dances
 
 from dancematch.catalogue.packed import read_packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
@@ -36,7 +36,7 @@ def seconds(work) -> float:
     return time.perf_counter() - began
 
 
-def fill(path: Path, made: Crowd, count: int) -> Store:
+def fill(path: Path, made: ShuffledDances, count: int) -> Store:
     """A catalogue written past `Store.add_many`, which bench/catalogue.py measures."""
     store = Store(path, made.codebook.model_id)
     channels, vocabulary = made.codebook.similarity.shape[:2]
@@ -62,7 +62,7 @@ def fill(path: Path, made: Crowd, count: int) -> Store:
     return store
 
 
-def added(made: Crowd, store: Store, first: int, count: int) -> None:
+def added(made: ShuffledDances, store: Store, first: int, count: int) -> None:
     words = made.words(first, count)
     store.add_many(
         [
@@ -72,7 +72,7 @@ def added(made: Crowd, store: Store, first: int, count: int) -> None:
     )
 
 
-def one_by_one(made: Crowd, store: Store) -> float:
+def one_by_one(made: ShuffledDances, store: Store) -> float:
     engine = made.engine()
 
     def build() -> None:
@@ -81,7 +81,7 @@ def one_by_one(made: Crowd, store: Store) -> float:
     return seconds(build)
 
 
-def measure(made: Crowd, count: int, folder: Path) -> dict:
+def measure(made: ShuffledDances, count: int, folder: Path) -> dict:
     small = fill(folder / "small.db", made, min(PEER, count))
     compiled = CachedEngine(small, made.codebook, made.background)
     compiled.current().search(made.query(1, STEPS))
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--words", choices=MODELS, default="parts")
     parser.add_argument("--entries", type=int, nargs="+", default=[10_000, 100_000])
     options = parser.parse_args()
-    made = crowd(options.words)
+    made = load_shuffled_dances(options.words)
     for count in options.entries:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps({"words": options.words, **measure(made, count, Path(folder))}), flush=True)

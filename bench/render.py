@@ -1,9 +1,9 @@
 """How fast mannequin videos are made, and how well the pose estimator reads them.
 
-python bench/render.py                     CPU milliseconds a frame
+python bench/render.py                     CPU milliseconds per frame
 python bench/render.py --check             detection, PCK and confusions by azimuth
 python bench/render.py --check --motions FOLDER   with recorded dances as well
---json prints one object a line; --seed chooses other procedural dances
+--json prints one object per line; --seed chooses other procedural dances
 """
 
 import argparse

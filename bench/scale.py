@@ -1,16 +1,16 @@
-"""What a cluster gives: the same searches in 1, 2 and 4 parts on two nodes, and clips learnt on one and two.
+"""What a cluster gives: the same searches in 1, 2 and 4 shards on two nodes, and clips learnt on one and two.
 
     python bench/scale.py [--entries 50000 1000000] [--shards 1 2 4] [--queries 30] [--clips 8]
 
-Two Ray nodes on this machine's loopback, one processor each. Dances of crowd.py in a SQLite file, an entry
-each; a query is 8.8 s of one of them with more words replaced, as seen and mirrored, the shortlist of
-200 dances, ten matches. `alone` is the engine of one process, measured in the same run; `parts` the same
+Two Ray nodes on this machine's loopback, one processor each. Dances of shuffled_dances.py in a SQLite file,
+one entry each; a query is 8.8 s of one of them with more words replaced, as seen and mirrored, the shortlist
+of 200 dances, ten matches. `alone` is the engine of one process, measured in the same run; `parts` the same
 queries by `ClusterSearch`, whose matches must be the very same. `load` is from nothing to the first answer:
 from the database, and again from what the parts kept beside it; processes started and libraries imported
 included. `memory` is what the parts' processes hold in all (Pss). `killed`: a node of two is killed during
 searches, and how long the slowest of them then takes. `ingest`: short rendered videos by `dancematch add
---cluster`, on the head alone and on two nodes; the processes that look at them started before.
-Wall-clock time. One JSON object a figure.
+--cluster`, on the head alone and on two nodes; the worker processes started before.
+Wall-clock time. One JSON object per figure.
 """
 
 import argparse
@@ -29,8 +29,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is there: one thre
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the nodes are started as the tests start them
 
 import numpy as np
-from crowd import STEPS, Crowd, crowd
 from opening import fill
+from shuffled_dances import STEPS, ShuffledDances, load_shuffled_dances
 
 from cluster_nodes import Nodes
 from dancematch.cluster.connect import connect
@@ -86,7 +86,7 @@ def measured(search, asked, options) -> tuple[dict, list]:
     return {**spread(times), "searches_a_second": throughput(search, asked, options.seconds)}, answers
 
 
-def alone(made: Crowd, store, asked, options) -> tuple[dict, list]:
+def alone(made: ShuffledDances, store, asked, options) -> tuple[dict, list]:
     kept = CachedEngine(store, made.codebook, made.background)
     load = seconds(lambda: kept.current().search(asked[0]))
     figures, answers = measured(lambda query: kept.current().search(query), asked, options)
@@ -104,13 +104,13 @@ def memory_of(pids) -> int:
     return total
 
 
-def catalogue_of(made: Crowd, store) -> SimpleNamespace:
+def catalogue_of(made: ShuffledDances, store) -> SimpleNamespace:
     """What `ClusterSearch` wants of a catalogue: its words are those of no shipped model."""
     tokeniser = SimpleNamespace(codebook=made.codebook, model_id=made.codebook.model_id)
     return SimpleNamespace(tokeniser=tokeniser, background=made.background, where=store.where)
 
 
-def parts(made: Crowd, store, asked, expected, nodes: Nodes, shards: int, options) -> None:
+def parts(made: ShuffledDances, store, asked, expected, nodes: Nodes, shards: int, options) -> None:
     entries, (plain, answers) = options.count, expected
     ray = connect(nodes.address)
 
@@ -169,7 +169,7 @@ def killed(cluster: ClusterSearch, asked, answers, nodes: Nodes) -> None:
 
 
 def search(options, nodes: Nodes) -> None:
-    made = crowd("parts")
+    made = load_shuffled_dances("parts")
     rng = np.random.default_rng(options.seed)
     for count in options.entries:
         options.count = count

@@ -2,13 +2,13 @@
 
     python bench/search.py [--words whole] [--entries 10000 100000 1000000]
 
-Dances of crowd.py, an entry each. A query is 8.8 s, or 3 s, of one of them with more words replaced,
-and is asked as seen and mirrored: from two fingerprints to ten matches, the shortlist of 200 dances.
+Dances of shuffled_dances.py, one entry each. A query is 8.8 s, or 3 s, of one of them with more words
+replaced, as seen and mirrored: from two fingerprints to ten matches, the shortlist of 200 dances.
 `ms` is time that passes, `cpu_ms` the processor's, both threads together: on a busy machine the first
 is not ours alone.
-`trigrams` is the way by three words in a row alone, one reading. `plain`, measured in the same run,
+`trigrams` is the way by three words in a row alone, one variant. `plain`, measured in the same run,
 does the two stages the simple way: a dense product over all histograms (measured on some, scaled up
-linearly) and `word_alignment.place` with 200 dances, two readings each. One JSON object a figure.
+linearly) and `word_alignment.place` with 200 dances, two variants each. One JSON object per figure.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from crowd import MODELS, STEPS, Crowd, crowd
+from shuffled_dances import MODELS, STEPS, ShuffledDances, load_shuffled_dances
 
 from dancematch.search.engine import Engine
 from dancematch.search.settings import CAP, PROPOSED_TRACKS
@@ -57,7 +57,7 @@ def show(**figures) -> None:
     print(json.dumps({"bench": "search", **figures}), flush=True)
 
 
-def build(made: Crowd, count: int) -> Engine:
+def build(made: ShuffledDances, count: int) -> Engine:
     engine, spent = made.engine(), 0.0
     for piece in made.pieces(count):
         spent += timed(lambda piece=piece: engine.enter(piece))[0]
@@ -76,7 +76,7 @@ def build(made: Crowd, count: int) -> Engine:
     return engine
 
 
-def search(made: Crowd, engine: Engine, options, words: int) -> None:
+def search(made: ShuffledDances, engine: Engine, options, words: int) -> None:
     rng = np.random.default_rng(options.seed)
     numbers = rng.integers(engine.tracks, size=options.queries).tolist()
     begins = rng.integers(STEPS - words + 1, size=options.queries).tolist()
@@ -102,7 +102,7 @@ def search(made: Crowd, engine: Engine, options, words: int) -> None:
         show(figure="trigrams", entries=engine.tracks, query_seconds=seconds, **spread(route))
 
 
-def plain(made: Crowd, entries: int, repeats: int = 3) -> None:
+def plain(made: ShuffledDances, entries: int, repeats: int = 3) -> None:
     """The peer: both stages as anybody would write them first."""
     count = min(PLAIN, entries)
     counts = np.stack([word_counts(made.fingerprint(words)) for words in made.words(0, count)])
@@ -117,7 +117,7 @@ def plain(made: Crowd, entries: int, repeats: int = 3) -> None:
     show(figure="plain", entries=entries, product_ms=round(2 * product, 1), place_ms=round(2 * placed, 1))
 
 
-def opened(made: Crowd, engine: Engine) -> None:
+def opened(made: ShuffledDances, engine: Engine) -> None:
     """Saving, opening and the first search of what was opened."""
     parent = Path(tempfile.mkdtemp())
     try:
@@ -145,7 +145,7 @@ def opened(made: Crowd, engine: Engine) -> None:
     )
 
 
-def changed(made: Crowd, engine: Engine) -> None:
+def changed(made: ShuffledDances, engine: Engine) -> None:
     """What one dance more costs, and the first search after it."""
     more = made.tracks(10**9, 1)
     add = timed(lambda: engine.enter(more))[0]
@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    made = crowd(options.words)
+    made = load_shuffled_dances(options.words)
     channels, vocabulary = made.codebook.similarity.shape[:2]
     show(figure="run", words=options.words, channels=channels, vocabulary=vocabulary, seed=options.seed)
     for count in options.entries:

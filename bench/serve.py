@@ -1,12 +1,12 @@
-"""How many searches a second the service answers, how soon, and how soon while it learns dances.
+"""How many searches per second the service answers, how soon, and how soon while it learns dances.
 
     python bench/serve.py [--entries 100000] [--seconds 20] [--clients 1 4 32]
 
-Dances of crowd.py in a SQLite file, served by a real `dancematch serve` on this machine, which the
+Dances of shuffled_dances.py in a SQLite file, served by a real `dancematch serve` on this machine, which the
 clients share. A query is 8.8 s of one of the dances as a file of words (.npz), more words replaced; each
 client sends the next one as soon as it has the answer to the last. `ingest`: meanwhile one client adds
-motion files one after the other and a worker process looks at a rendered video again and again.
-Wall-clock time at the client. One JSON object a figure.
+motion files one after the other and a worker process analyses a rendered video again and again.
+Wall-clock time at the client. One JSON object per figure.
 """
 
 import argparse
@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from crowd import STEPS, Crowd, crowd
 from opening import fill
+from shuffled_dances import STEPS, ShuffledDances, load_shuffled_dances
 
 from dancematch import formats
 from dancematch.formats import fingerprint as words_files
@@ -62,7 +62,7 @@ def ask(connection: http.client.HTTPConnection, method: str, place: str, body=No
     return answer.status, answer.read()
 
 
-def query_files(made: Crowd, entries: int, folder: Path, seed: int) -> list[bytes]:
+def query_files(made: ShuffledDances, entries: int, folder: Path, seed: int) -> list[bytes]:
     numbers = np.random.default_rng(seed).integers(entries, size=QUERIES)
     files = []
     for number in numbers.tolist():
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder, made = Path(name), crowd("parts")
+        folder, made = Path(name), load_shuffled_dances("parts")
         fill(folder / "dances.db", made, options.entries).close()
         with sqlite3.connect(folder / "dances.db") as connection:  # or each would be looked at for its period
             connection.execute("UPDATE tracks SET period_strength = 0")

@@ -2,8 +2,8 @@
 
     python bench/shortlisted.py [--entries 100000] [--queries 200]
 
-Dances of crowd.py in the default words. A query is two or three seconds of one of them, of whose words
-a share is replaced by others; each channel for itself. `histogram`: among the 200 dances of the best
+Dances of shuffled_dances.py in the default words. A query is two or three seconds of one of them; a share of
+its words is replaced by others, per channel. `histogram`: among the 200 dances of the best
 histograms; `trigrams N`: among the 20 of three words in a row, N channels entered; `either N`: both.
 """
 
@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import json
 
 import numpy as np
-from crowd import STEPS, Crowd, crowd
+from shuffled_dances import STEPS, ShuffledDances, load_shuffled_dances
 
 from dancematch.search.settings import CAP, PROPOSED_TRACKS
 from dancematch.search.stage1.columns import HistogramColumns
@@ -25,7 +25,7 @@ from dancematch.search.stage1.postings import Postings, choose_channels
 CHANNELS = (1, 2, 4)
 
 
-def build(made: Crowd, count: int) -> tuple[HistogramColumns, dict[int, Postings]]:
+def build(made: ShuffledDances, count: int) -> tuple[HistogramColumns, dict[int, Postings]]:
     channels, vocabulary = made.codebook.similarity.shape[:2]
     columns = HistogramColumns(channels, vocabulary)
     postings = {n: Postings(vocabulary, choose_channels(made.codebook.channels, n)) for n in CHANNELS}
@@ -37,7 +37,7 @@ def build(made: Crowd, count: int) -> tuple[HistogramColumns, dict[int, Postings
     return columns, postings
 
 
-def measure(made: Crowd, known, options, words: int, replaced: float) -> dict:
+def measure(made: ShuffledDances, known, options, words: int, replaced: float) -> dict:
     columns, postings = known
     rng = np.random.default_rng(options.seed)
     hits: dict[str, list[bool]] = {}
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    made = crowd("parts")
+    made = load_shuffled_dances("parts")
     known = build(made, options.entries)
     sizes = {f"trigrams_{count}_mb": round(one.nbytes / 1e6) for count, one in known[1].items()}
     print(json.dumps({"bench": "shortlisted", "entries": options.entries, **sizes}), flush=True)

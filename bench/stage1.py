@@ -2,12 +2,12 @@
 
     python bench/stage1.py [--words whole] [--entries 1000000 --peer-entries 200000]
 
-Entries are made of the shipped background: stretches of a few dances in another order, some words
+Entries are made of the shipped background: segments of a few dances in another order, some words
 replaced by those of others. A query is an entry with still more words replaced. Words:
 `parts`, the default model's; `whole`, one channel of 512 (the whole-body model's, folded).
 The peers search the same weighted, normalised histograms, written side by side in float32, on one
 thread as well; on as many entries as `--peer-entries`, their time scaled up linearly to all.
-faiss is left out where it is not installed. One JSON object a figure; times are
+faiss is left out where it is not installed. One JSON object per figure; times are
 processor time, medians of questions asked in turn with the peers'.
 """
 
@@ -34,7 +34,7 @@ from dancematch.search.stage1.histogram import unit_histogram
 thread_pool.MAX_THREADS = 1  # as the peers
 MODELS = {"parts": ("network", 256), "whole": ("floor-whole", 512)}
 STEPS = 100
-# What a question costs depends on how many words it shares with an entry. In two stretches of 100 steps of
+# What a question costs depends on how many words it shares with an entry. In two segments of 100 steps of
 # AIST++ these are 164 over all parts, and 7 of the whole body; of 50 and 55 distinct words a channel.
 # Replacing this share of the words comes near: 173 and 7, of 46 and 48.
 REPLACED = 0.2
@@ -44,19 +44,19 @@ QUERY_REPLACED = 0.25
 @njit(cache=True)
 def entries_of(pool, vocabulary, first, count, steps, replaced):
     """Counts [count, channels, vocabulary]; the same number gives the same dance, more or less replaced."""
-    channels, stretch, reach = pool.shape[1], 12, 200
+    channels, segment, reach = pool.shape[1], 12, 200
     counts = np.zeros((count, channels, vocabulary), np.uint8)
     for entry in range(count):
         np.random.seed(first + entry)  # noqa: NPY002  (numba's own)
-        dance = np.random.randint(0, len(pool) - reach - stretch)  # noqa: NPY002
+        dance = np.random.randint(0, len(pool) - reach - segment)  # noqa: NPY002
         for step in range(steps):
-            if step % stretch == 0:
+            if step % segment == 0:
                 start = dance + np.random.randint(0, reach)  # noqa: NPY002
             for channel in range(channels):
-                at = start + step % stretch
-                stranger = np.random.randint(0, len(pool))  # noqa: NPY002
+                at = start + step % segment
+                other = np.random.randint(0, len(pool))  # noqa: NPY002
                 if np.random.random() < replaced:  # noqa: NPY002
-                    at = stranger
+                    at = other
                 counts[entry, channel, pool[at, channel] % vocabulary] += 1
     return counts
 
@@ -73,7 +73,7 @@ def batches(pool: np.ndarray, vocabulary: int, entries: int) -> Iterator[np.ndar
 
 
 def seconds(work) -> float:
-    """Processor time of this thread, which does all the work: a busy machine is nobody's delay."""
+    """Processor time of this thread, which does all the work: load on the machine does not count."""
     began = time.thread_time()
     work()
     return time.thread_time() - began

@@ -4,7 +4,7 @@
 
 Fresh networks (dim x layers; their weights do not matter for the time) or trained ones, and in the
 same run the k-means tokeniser. `words`: from the canonical frame to words; `fingerprint`: with the
-way into the canonical frame. Processor time, all threads added up. One JSON object a tokeniser.
+way into the canonical frame. Processor time, all threads added up. One JSON object per tokeniser.
 """
 
 import argparse

@@ -17,6 +17,8 @@ from dancematch.evaluation.real.clip_index import IndexedClip, read_index
 from dancematch.evaluation.real.clip_skeletons import default_folder, load_recordings
 from dancematch.evaluation.real.figures import apply_threshold, compare_with_truth, measure_parts
 from dancematch.evaluation.real.suite import ALL, DISTRACTORS, QueryLine, RealResult, RealSuite
+from dancematch.evaluation.suites.registry import REAL_METHODS
+from dancematch.evaluation.suites.run import choose_real_methods
 from dancematch.motion import excerpt, mirror
 
 HEADER = "file,kind,group,performer,lag_s,note"
@@ -423,8 +425,8 @@ def folder(tmp_path) -> Path:
 def test_the_suite_runs_on_motion_files(folder, tmp_path):
     """A line per query, and one per method and catalogue; -o keeps the same lines."""
     told = run_main(
-        "eval", "real", "--data", folder, "--model", tmp_path / "model", "--json",
-        "-o", tmp_path / "lines.jsonl", "--skeletons", tmp_path / "kept",
+        "eval", "real", "--data", folder, "--model", tmp_path / "model", "--json", "--method", "words",
+        "--method", "dtw-angles", "-o", tmp_path / "lines.jsonl", "--skeletons", tmp_path / "stored",
     )  # fmt: skip
     queries = [one for one in told.objects if one["line"] == "query"]
     summaries = [one for one in told.objects if one["line"] == "summary"]
@@ -440,6 +442,15 @@ def test_the_suite_runs_on_motion_files(folder, tmp_path):
         assert one["parts"]["people"]["rank1"] >= 0.75
     first = queries[0]
     assert ("0-ana.npz", "0-bob.npz") == (first["query"], first["answer"]["recording"])
+
+
+def test_without_a_choice_all_methods_run():
+    """Those with words once per model."""
+    chosen = choose_real_methods((), ()), choose_real_methods(("words",), ("floor", "network"))
+
+    assert [list(REAL_METHODS), ["words-floor", "words-network"]] == [
+        [one.name for one in some] for some in chosen
+    ]
 
 
 def test_the_suite_prints_tables(folder):

@@ -1,8 +1,8 @@
-"""Any number of made-up dances in real words, for the other benches: not one itself.
+"""Any number of dances in real words, for the other benches: segments of the background, shuffled.
 
-As in stage1.py: stretches of a few dances of the shipped background in another order, some words
+As in stage1.py: segments of a few dances of the shipped background in another order, some words
 replaced by those of others; `REPLACED` comes near to how many words two dances of AIST++ share.
-8.8 seconds each: one entry a dance. The same number gives the same dance, more or less replaced.
+8.8 seconds each: one entry per dance. The same number gives the same dance, more or less replaced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,27 +22,27 @@ PIECE = 1 << 14
 REPLACED = 0.2
 QUERY_REPLACED = 0.25
 SECONDS_PER_WORD = 4 / 30
-MIRRORED = 1 << 40  # the mirrored reading of a clip is some other dance, which nobody has entered
+MIRRORED = 1 << 40  # the mirrored variant of a clip is another dance, which is not entered
 
 
 @njit(cache=True)
-def dances(pool, vocabulary, first, count, steps, replaced):
+def shuffle_words(pool, vocabulary, first, count, steps, replaced):
     """Words [count, steps, channels]."""
-    channels, stretch, reach = pool.shape[1], 12, 200
+    channels, segment, reach = pool.shape[1], 12, 200
     words = np.empty((count, steps, channels), np.uint16)
     for number in range(count):
         state = np.uint64(first + number + 1) * np.uint64(0x9E3779B97F4A7C15)
         start = dance = 0
         for step in range(steps):
-            if step % stretch == 0:
+            if step % segment == 0:
                 state = _next(state)
                 if step == 0:
-                    dance = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - reach - stretch))
+                    dance = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - reach - segment))
                     state = _next(state)
                 start = dance + np.int64((state >> np.uint64(20)) % np.uint64(reach))
             for channel in range(channels):
                 state = _next(state)
-                at = start + step % stretch
+                at = start + step % segment
                 if np.float64(state & np.uint64(0xFFFF)) < replaced * 65536:
                     at = np.int64((state >> np.uint64(20)) % np.uint64(len(pool)))
                 words[number, step, channel] = pool[at, channel] % vocabulary
@@ -50,17 +50,17 @@ def dances(pool, vocabulary, first, count, steps, replaced):
 
 
 @njit(cache=True)
-def pointing(pool, first, count, steps):
-    """How the bones of dances point, [count, steps, numbers]: stretches of the pool in an own order."""
-    stretch = 12
+def shuffle_bones(pool, first, count, steps):
+    """Directions of bones, [count, steps, numbers]: segments of the pool in another order."""
+    segment = 12
     bones = np.empty((count, steps, pool.shape[1]), np.int8)
     for number in range(count):
         state, start = np.uint64(first + number + 1) * np.uint64(0x9E3779B97F4A7C15), 0
         for step in range(steps):
-            if step % stretch == 0:
+            if step % segment == 0:
                 state = _next(state)
-                start = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - stretch))
-            bones[number, step] = pool[start + step % stretch]
+                start = np.int64((state >> np.uint64(20)) % np.uint64(len(pool) - segment))
+            bones[number, step] = pool[start + step % segment]
     return bones
 
 
@@ -74,7 +74,7 @@ def _next(state):
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ShuffledDances:
     """Dances in one model's words."""
 
     codebook: Codebook
@@ -84,7 +84,7 @@ class Crowd:
 
     def words(self, first: int, count: int, replaced: float = REPLACED) -> np.ndarray:
         """The words of dances by number: [count, steps, channels]."""
-        return dances(self.pool, self.codebook.vocabulary, first, count, STEPS, replaced)
+        return shuffle_words(self.pool, self.codebook.vocabulary, first, count, STEPS, replaced)
 
     def fingerprint(self, words: np.ndarray, bones: np.ndarray | None = None) -> Fingerprint:
         """One dance's words as the noun."""
@@ -101,7 +101,7 @@ class Crowd:
         words = self.words(first, size).reshape(size * STEPS, -1)
         clocks = np.tile([0.0, SECONDS_PER_WORD], (size, 1))
         seen = np.full(words.shape, 255, np.uint8)
-        bones = pointing(self.bones, first, size, STEPS).reshape(size * STEPS, -1)
+        bones = shuffle_bones(self.bones, first, size, STEPS).reshape(size * STEPS, -1)
         lengths, vocabulary = np.full(size, STEPS), self.codebook.vocabulary
         packed = pack_stored_words(words, seen, lengths, clocks, bones, vocabulary)
         nothing: Sequence[str | None] = [None] * size
@@ -119,14 +119,14 @@ class Crowd:
         part = slice(begin, begin + words)
         own, other = (
             self.fingerprint(
-                self.words(n, 1, QUERY_REPLACED)[0, part], pointing(self.bones, n, 1, STEPS)[0, part]
+                self.words(n, 1, QUERY_REPLACED)[0, part], shuffle_bones(self.bones, n, 1, STEPS)[0, part]
             )
             for n in (number, number + MIRRORED)
         )
         return [Query(own), Query(other, mirrored=True)]
 
 
-def crowd(words: str) -> Crowd:
+def load_shuffled_dances(words: str) -> ShuffledDances:
     """Dances in the words of a shipped model; those of the whole body are folded into 512."""
     name, vocabulary = MODELS[words]
     model = load_model(name)
@@ -142,4 +142,4 @@ def crowd(words: str) -> Crowd:
         for one in load_background(model, name)
     ]
     pools = (np.concatenate(arrays) for arrays in zip(*((b.words, b.bones) for b in background), strict=True))
-    return Crowd(folded, background, *pools)
+    return ShuffledDances(folded, background, *pools)
