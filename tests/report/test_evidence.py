@@ -409,7 +409,7 @@ def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, mon
     passage = [Query(own.words)]
     every = holders(known.engine(), passage)
     monkeypatch.setattr(holding, "MOST_DANCES", 2)
-    monkeypatch.setattr(type(known.engine()), "judged", lambda *_: (["dance3", "dance7"], None))
+    monkeypatch.setattr(type(known.engine()), "score_shortlist", lambda *_: (["dance3", "dance7"], None))
 
     assert {"dance3", "dance7", "dance9"} == holders(known.engine(), passage, ["dance9"]).keys()
     assert {name: every[name] for name in ("dance3", "dance7")} == holders(known.engine(), passage)
