@@ -6,9 +6,9 @@ Dances of shuffled_dances.py, one entry each. A query is 8.8 s, or 3 s, of one o
 replaced, as seen and mirrored: from two fingerprints to ten matches, the shortlist of 200 dances.
 `ms` is time that passes, `cpu_ms` the processor's, both threads together: on a busy machine the first
 is not ours alone.
-`trigrams` is the way by three words in a row alone, one variant. `plain`, measured in the same run,
-does the two stages the simple way: a dense product over all histograms (measured on some, scaled up
-linearly) and `word_alignment.place` with 200 dances, two variants each. One JSON object per figure.
+`trigrams` is the way by three words in a row alone, one variant. `plain`, measured in the same run, does
+stage one the simple way: a dense product over all histograms (measured on some, scaled up linearly), two
+variants. One JSON object per figure.
 """
 
 import argparse
@@ -27,9 +27,8 @@ import numpy as np
 from shuffled_dances import MODELS, STEPS, ShuffledDances, load_shuffled_dances
 
 from dancematch.search.engine import Engine
-from dancematch.search.settings import CAP, PROPOSED_TRACKS
+from dancematch.search.settings import PROPOSED_TRACKS
 from dancematch.search.stage1.histogram import word_counts
-from dancematch.search.stage2.word_alignment import expected_similarity, place
 
 SHORT = 22  # words: three seconds
 PLAIN = 10_000  # entries that the dense product is measured on
@@ -103,18 +102,12 @@ def search(made: ShuffledDances, engine: Engine, options, words: int) -> None:
 
 
 def plain(made: ShuffledDances, entries: int, repeats: int = 3) -> None:
-    """The peer: both stages as anybody would write them first."""
+    """The peer: stage one as one would first write it."""
     count = min(PLAIN, entries)
     counts = np.stack([word_counts(made.fingerprint(words)) for words in made.words(0, count)])
     known = counts.reshape(count, -1).astype(np.float32)
-    usual = expected_similarity(made.codebook, counts.sum(axis=0))
-    query = made.query(1, STEPS)[0].fingerprint
-    others = [made.fingerprint(words) for words in made.words(0, 20)]
     product = min(timed(lambda: known @ known[0])[0] for _ in range(repeats)) * entries / count
-    placed = (
-        timed(lambda: [place(query, other, made.codebook, usual) for other in others])[0] * CAP / len(others)
-    )
-    show(figure="plain", entries=entries, product_ms=round(2 * product, 1), place_ms=round(2 * placed, 1))
+    show(figure="plain", entries=entries, product_ms=round(2 * product, 1))
 
 
 def opened(made: ShuffledDances, engine: Engine) -> None:

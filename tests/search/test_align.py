@@ -5,15 +5,16 @@ from hypothesis import strategies as st
 
 from dance_samples import SECONDS_PER_WORD, dance, random_words, shipped, toy_codebook, words
 from dancematch.motion import FPS, change_tempo, excerpt
-from dancematch.search.stage2.word_alignment import TEMPI, expected_similarity, place, word_evidence
+from dancematch.search.stage2.word_alignment import TEMPI, expected_similarity, word_evidence
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
+from plain_lines import find_line
 
 BOOK = toy_codebook()
 USUAL = expected_similarity(BOOK, np.ones((2, 8), int))
 
 
 def located(query: Fingerprint, reference: Fingerprint):
-    return place(query, reference, BOOK, USUAL)
+    return find_line(query, reference, BOOK, USUAL)
 
 
 @settings(max_examples=40, deadline=None)
@@ -74,7 +75,7 @@ def test_a_faster_dancer_is_placed_and_timed(factor):
     reference = shipped().fingerprint(whole)
     codebook = shipped().codebook
     usual = expected_similarity(codebook, np.ones((len(codebook.channels), codebook.vocabulary), int))
-    found = place(shipped().fingerprint(part), reference, codebook, usual)
+    found = find_line(shipped().fingerprint(part), reference, codebook, usual)
 
     assert pytest.approx(factor, rel=0.08) == found.tempo
     assert pytest.approx(6.0, abs=8 / FPS) == found.reference.start
@@ -102,8 +103,8 @@ def test_renaming_the_words_changes_nothing(seed):
     renamed = Codebook("toy", ("a", "b"), np.zeros((2, 8, 1)), table[:, order][:, :, order])
     query, reference = random_words(12, seed), random_words(30, seed + 1)
     counts = np.ones((2, 8), int)
-    before = place(query, reference, plain, expected_similarity(plain, counts))
-    after = place(
+    before = find_line(query, reference, plain, expected_similarity(plain, counts))
+    after = find_line(
         words(new_name[query.words]),
         words(new_name[reference.words]),
         renamed,

@@ -21,7 +21,7 @@ from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.engine import Engine, Query
 from dancematch.search.explain import explain
 from dancematch.search.settings import DEFAULT_SETTINGS
-from dancematch.search.words.entries import windows
+from dancematch.search.words.entries import window_bounds
 from dancematch.tracks import KnownTrack
 from dancematch.types import Match, Motion
 
@@ -163,14 +163,14 @@ def test_unknown_weightings_are_refused():
 def test_windows_cover_a_long_dance_without_a_gap():
     """Every word is in a window, all windows last six seconds, and a short dance has none."""
     whole = words(np.zeros((41, 1), int), start=3.0)  # 20.5 s
-    parts = list(windows(whole))
+    parts = [whole.segment(*bounds) for bounds in window_bounds(whole)]
 
     assert {6.0} == {len(part) * part.seconds_per_word for part in parts}
     assert 3.0 == parts[0].start
     assert whole.span(40, 40).end == parts[-1].span(len(parts[-1]) - 1, len(parts[-1]) - 1).end
     steps = np.diff([part.start for part in parts])
     assert 0 < steps.min() <= steps.max() < 6
-    assert [] == list(windows(words(np.zeros((10, 1), int))))
+    assert [] == list(window_bounds(words(np.zeros((10, 1), int))))
 
 
 def test_seconds_are_found_in_minutes():

@@ -11,12 +11,12 @@ from dancematch.search.stage2.word_alignment import (
     TEMPI,
     expected_similarity,
     full_evidence,
-    place,
     word_evidence,
 )
 from dancematch.search.words.word_store import unpack_words
 from dancematch.tracks import pack_words
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint
+from plain_lines import find_line
 
 VOCABULARY = 64
 
@@ -64,7 +64,7 @@ def check(model: Model, query: Fingerprint, references: list[Fingerprint]) -> No
     variant = model.variant(query)
     found = variant.best_lines(unpack_words(pack_words(references)))
     for number, reference in enumerate(references):
-        plain = place(query, reference, model.book, model.usual)
+        plain = find_line(query, reference, model.book, model.usual)
         tempo, offset = int(found.tempi[number]), int(found.offsets[number])
 
         assert pytest.approx(plain.agreement, abs=1e-5) == found.agreements[number]

@@ -11,6 +11,7 @@ from dancematch.report import svg
 from dancematch.report.evidence import Evidence, Limb
 from dancematch.report.page import render_page, write_page
 from dancematch.search.confidence.verdict import shipped_calibration
+from dancematch.search.metrics.registry import MEANINGS
 from dancematch.search.stage2.word_alignment import TEMPI
 from dancematch.types import Span
 
@@ -137,12 +138,12 @@ def _limb(limb: Limb) -> dict[str, Any]:
 
 def _metrics(found: Evidence) -> Iterator[tuple[str, str, str, str]]:
     """The metrics that count and, without a weight, the others that have a meaning for people."""
-    names = [name for name in text.MEANINGS if name in found.metrics]
+    names = [name for name in MEANINGS if name in found.metrics]
     names += [name for name, one in found.metrics.items() if one.weight and name not in names]
     for name in sorted(names, key=lambda name: -found.metrics[name].weight):
         one = found.metrics[name]
         value = "–" if one.overall is None else f"{one.overall:.2f}"
-        yield name, value, f"{100 * one.weight:.0f} %" if one.weight else "–", text.MEANINGS.get(name, "")
+        yield name, value, f"{100 * one.weight:.0f} %" if one.weight else "–", MEANINGS.get(name, "")
 
 
 def _provenance(found: Evidence) -> Iterator[tuple[str, str]]:

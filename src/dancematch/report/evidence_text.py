@@ -22,18 +22,6 @@ from dancematch.search.confidence.verdict import POSSIBLE_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS
 from dancematch.types import Match, Passage, Span
 
-MEANINGS: Mapping[str, str] = {
-    "histogram": "Both perform the same movements equally often, in whatever order; rare ones count more.",
-    "order": "The same movements follow one another in the same order, at the same place and an even tempo. "
-    "0 is what unrelated dances reach, 1 is a copy.",
-    "ngram": "Both share the same short runs of movements, one directly after the other.",
-    "lcss": "The longest series of movements that both perform in the same order, with others in between.",
-    "edr": "How few movements would have to be exchanged, added or left out to turn one into the other.",
-    "erp": "The same, where exchanging a movement for a similar one costs less.",
-    "twed": "The same, where a movement that comes early or late costs something too.",
-    "dtw": "How alike the movements are if each may last longer or shorter than its counterpart.",
-    "late": "How alike each movement of the clip is to the most similar movement of the dance.",
-}
 SHORT_SECONDS = 5.0  # a match below this is called short
 HARDLY_MOVES = 12.0  # degrees between moments that do not belong together
 LITTLE_COVERED = 0.5  # of the matching segment

@@ -33,7 +33,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MetricValue:
-    """What one metric says, 1 the same and 0 nothing in common."""
+    """The value of one metric: 1 the same, 0 nothing in common."""
 
     weight: float  # in the score
     overall: float | None
@@ -42,11 +42,11 @@ class MetricValue:
 
 @dataclass(frozen=True)
 class SharedWord:
-    """A word of the clip that speaks for the match."""
+    """A word of the query that counts for the match."""
 
     channel: str
     word: int
-    share: float  # of all that speaks for it
+    share: float  # of all evidence
     same: float  # of its moments in which the dance has the very same word, not just one like it
     query: tuple[Span, ...]
     reference: tuple[Span, ...]
@@ -57,11 +57,11 @@ class Explanation:
     """Why a match is one."""
 
     metrics: dict[str, MetricValue]
-    words: tuple[SharedWord, ...]  # those that say most, first
-    passages: tuple[tuple[Passage, ...], ...]  # a group a passage of the clip: all its places in the dance
+    words: tuple[SharedWord, ...]  # those with most evidence first
+    passages: tuple[tuple[Passage, ...], ...]  # per passage of the query: all its places in the dance
     period: Period | None  # of the known dance; None if it does not repeat itself
     query_period: Period | None
-    synchrony: SynchronyPeak | None  # None where the bones of either were not seen: judged by words alone
+    synchrony: SynchronyPeak | None  # None where the bones of either were not seen
 
 
 class EvidenceMatrix:
@@ -75,32 +75,32 @@ class EvidenceMatrix:
         usual: FloatArray,
         line: tuple[int, float],
     ) -> None:
-        """`line` is where in the reference the clip begins, as a word, and the reference's words a word."""
+        """`line` is where in the reference the query begins, as a word, and the reference's words a word."""
         self.query, self.reference, self.codebook, self.usual = query, reference, codebook, usual
         self.line = line
 
     @cached_property
     def matrix(self) -> FloatArray:
-        """What every pair of words says for the two being one dance: [query words, reference words]."""
+        """The evidence of every pair of words: [query words, reference words]."""
         return word_evidence(self.query, self.reference, self.codebook, self.usual)
 
     @cached_property
     def segments(self) -> list[AlignedSegment]:
-        """The stretches that match, best first."""
+        """The segments that match, best first."""
         return align_segments(self.matrix, limit=PASSAGES)
 
     @cached_property
     def on_line(self) -> list[AlignedSegment]:
-        """The stretches that match along the line, as far as they lie on it, best first.
+        """The segments that match along the line, as far as they lie on it, best first.
 
-        The match is claimed for its line alone: a stretch may match elsewhere as well, above all where the
+        The match is claimed for its line alone: a segment may match elsewhere as well, above all where the
         dance repeats itself.
         """
         return [replace(one, path=one.path[near]) for one, near in self._near_line if near.mean() >= 0.5]
 
     @cached_property
     def off_line(self) -> list[AlignedSegment]:
-        """The stretches that match at another place than the line, best first."""
+        """The segments that match at another place than the line, best first."""
         return [one for one, near in self._near_line if near.mean() < 0.5]
 
     @cached_property
@@ -110,7 +110,7 @@ class EvidenceMatrix:
         return [(one, apart <= BESIDE_SECONDS) for one, apart in zip(self.segments, beside, strict=True)]
 
     def place(self, seconds: NDArray[np.floating]) -> NDArray[np.float64]:
-        """The seconds of the reference that go with those of the clip on the line."""
+        """The seconds of the reference that go with those of the query on the line."""
         (offset, tempo), step = self.line, self.reference.seconds_per_word
         return np.asarray(self.reference.start + step * offset + tempo * (seconds - self.query.start))
 
@@ -129,7 +129,7 @@ class EvidenceMatrix:
         return self.on_line[0].path if self.on_line else self.line_pairs
 
     def agreement(self, pairs: IntArray) -> FloatArray:
-        """How alike the words of pairs are: [pairs, channels], 1 the same, 0 the usual, NaN not shown."""
+        """How similar the words of pairs are: [pairs, channels], 1 the same, 0 the usual, NaN not shown."""
         beyond, possible = self._beyond(pairs)
         return np.asarray(beyond / np.maximum(possible, 1e-6), dtype=np.float32)
 
@@ -141,7 +141,7 @@ class EvidenceMatrix:
         return np.asarray(np.nansum(beyond, axis=0) / np.where(total > 0, total, np.nan), dtype=np.float32)
 
     def _beyond(self, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Likeness of the pairs' words beyond the usual, and what copies would have: [pairs, channels]."""
+        """Similarity of the pairs' words beyond the usual, and what copies would have: [pairs, channels]."""
         channels = np.arange(len(self.codebook.channels))
         asked, found = self.query.words[pairs[:, 0]], self.reference.words[pairs[:, 1]]
         usual = self.usual[channels, asked]
@@ -152,7 +152,7 @@ class EvidenceMatrix:
         return np.where(seen, like - usual, np.nan), 1 - usual
 
     def shared_words(self, limit: int = SHARED_WORDS) -> tuple[SharedWord, ...]:
-        """The clip's words that say most for the match along its path, and when they do."""
+        """Return the query's words with most evidence along the path of the match, and when they come."""
         pairs = self.path
         beyond = np.nan_to_num(self._beyond(pairs)[0])
         total = max(float(np.maximum(beyond, 0).sum()), 1e-9)
@@ -189,7 +189,7 @@ def _spans(fingerprint: Fingerprint, steps: IntArray) -> Iterator[Span]:
 def evidence_of(
     engine: Engine, query: Query, match: Match, settings: Settings = DEFAULT_SETTINGS
 ) -> EvidenceMatrix:
-    """The clip beside the dancer that it was matched with; `query` is the variant that `match` is of."""
+    """The query beside the dancer that it was matched with; `query` is the variant that `match` is of."""
     return _score_again(engine, query, match, settings).evidence
 
 
@@ -269,7 +269,7 @@ def _word_bounds(words: Fingerprint, span: Span) -> tuple[int, int]:
 
 
 def _measure(scores: _MatchScores, settings: Settings) -> Iterator[tuple[str, MetricValue]]:
-    """What every metric says, whether it counts in the score or not."""
+    """The value of every metric, whether it counts in the score or not."""
     evidence, variant = scores.evidence, scores.variant
     shown = (scores.cosines >= 0) & (variant.seen > 0)
     cosines = np.where(shown, scores.cosines, np.nan)
@@ -290,15 +290,15 @@ def _measure(scores: _MatchScores, settings: Settings) -> Iterator[tuple[str, Me
 
 
 def _synchrony(evidence: EvidenceMatrix, match: Match) -> SynchronyPeak | None:
-    """The peak that the match was judged by: not every candidate is tried at other tempi than its own."""
+    """The peak that the match was ranked by: not every candidate is compared at other tempi."""
     peaks = [synchrony_peak(evidence.query, evidence.reference, tempi) for tempi in ((1.0,), TEMPI)]
     known = [peak for peak in peaks if peak is not None]
-    judged = match.parts.get("synchrony", 0.0)
-    return min(known, key=lambda peak: abs(peak.correlation - judged), default=None)
+    height = match.parts.get("synchrony", 0.0)
+    return min(known, key=lambda peak: abs(peak.correlation - height), default=None)
 
 
 def make_passage(evidence: EvidenceMatrix, segment: AlignedSegment) -> Passage:
-    """The times of a segment in the clip and in the dance."""
+    """The times of a segment in the query and in the dance."""
     return Passage(
         evidence.query.span(*segment.query), evidence.reference.span(*segment.reference), segment.tempo
     )

@@ -1,1 +1,1 @@
-"""How strongly scores speak for one dance: cohort, likelihood ratio, verdict."""
+"""From scores to a decision: cohort, likelihood ratio, verdict."""

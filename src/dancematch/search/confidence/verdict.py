@@ -1,9 +1,9 @@
-"""How strongly the evidence speaks for one dance, and what is to be said of it.
+"""Likelihood ratio, E-value and verdict of a candidate.
 
-The log likelihood ratio is a weighted sum of what words and synchrony say beyond the cohort, for the amount
-that was seen. Its weights were fitted on pairs of recordings of one dance and of two, `calibration.json` says
-on which (`eval/studies/fit_calibration.py`). It is bounded by what those pairs can support. A search of N
-dances expects at most N / LR dances of such a ratio by accident: the E-value.
+The log likelihood ratio is a weighted sum of the scores of words and synchrony beyond the cohort's, for the
+amount that was seen. Its weights were fitted on pairs of recordings of one dance and of two
+(`calibration.json` names them, `eval/studies/fit_calibration.py` fits), and it is bounded by what they can support. A
+search of N dances expects at most N / LR dances of such a ratio by accident: the E-value.
 """
 
 import json
@@ -22,16 +22,16 @@ from dancematch.types import FloatArray, Verdict
 FORMAT = 1
 MAX_EVALUE = 0.01  # of a match
 POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
-LEAST_SECONDS = 2.0  # seen of the dancer, that anything is said of
+LEAST_SECONDS = 2.0  # seen of the dancer, below which the ratio is 1
 ENOUGH_SECONDS = 5.0  # from which on words count in full
-# Beyond the cohort, that words count at most: people on the floor share rare words whatever they do there.
+# Beyond the cohort, that words count at most: dancers on the floor share rare words whatever they do there.
 MOST_OF_WORDS = 0.35
 
 Basis = Literal["both", "words", "synchrony"]
 
 
 def words_amount(seconds: float) -> float:
-    """How much words count if so much of the dancer is seen, the mean over the body parts."""
+    """Return how much words count if so much of the dancer is seen, the mean over the body parts."""
     return 0.0 if seconds < LEAST_SECONDS else min(1.0, seconds / ENOUGH_SECONDS)
 
 
@@ -45,28 +45,28 @@ class Calibration:
     most: float
 
     def log_ratios(self, evidence: Mapping[str, FloatArray]) -> FloatArray:
-        """The log likelihood ratio (base 10) of each candidate."""
+        """Return the log likelihood ratio (base 10) of each candidate."""
         total = self.intercept + sum(weight * evidence[name] for name, weight in self.weights.items())
         return np.clip(np.asarray(total / math.log(10), np.float32), self.least, self.most)
 
 
 @cache
 def shipped_calibration(basis: Basis = "both") -> Calibration:
-    """The calibration that comes with the package: for both kinds of evidence, or for one alone."""
+    """Return the shipped calibration: for both kinds of evidence, or for one alone."""
     text = (files("dancematch.search.confidence") / "calibration.json").read_text(encoding="utf-8")
-    told = json.loads(text)
-    low, high = told["bounds"]
-    fitted = told["fits"][basis]
+    document = json.loads(text)
+    low, high = document["bounds"]
+    fitted = document["fits"][basis]
     return Calibration(fitted["intercept"], fitted["weights"], low, high)
 
 
 def evalue_of(log_ratio: float, dances: int) -> float:
-    """How many of so many dances would have such a ratio by accident: no more than all of them."""
+    """Return how many of so many dances would have such a ratio by accident: no more than all of them."""
     return float(min(dances, dances * 10.0**-log_ratio))
 
 
 def require_max_evalue(value: float) -> float:
-    """The same limit of a match, unless it is none: above 1 it would accept what every search gives."""
+    """Return the limit of a match if it is one: above 1 it would accept what every search gives."""
     if not 0 <= value <= POSSIBLE_EVALUE:  # nan is refused too
         raise InputError(
             f"the largest E-value of a match must be a number from 0 to 1, got {value:g}; "
@@ -76,7 +76,7 @@ def require_max_evalue(value: float) -> float:
 
 
 def verdict_of(evalue: float, max_evalue: float = MAX_EVALUE) -> Verdict:
-    """What to say of a dance with this E-value; at 1 or more it is no match whatever the limit."""
+    """Return the verdict at this E-value; at 1 or more it is no match whatever the limit."""
     if evalue >= POSSIBLE_EVALUE:
         return "no match"
     return "match" if evalue <= max_evalue else "possible match"

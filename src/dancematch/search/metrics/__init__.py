@@ -1,1 +1,1 @@
-"""How alike two word sequences are: one registry, one file per family of metrics."""
+"""How similar two word sequences are: one registry, one file per family of metrics."""

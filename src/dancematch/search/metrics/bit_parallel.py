@@ -4,9 +4,9 @@ A column of the table of all prefixes is kept as bits (Hyyrö 2004 for the subse
 Hyyrö 2003 for the distance). The query stands along the column: where its words are is written down as bit
 masks once for all candidates. A query of more than 64 words takes several blocks. A block runs over the
 whole candidate before the next one does, so that its column stays in registers; what it carries over to the
-next is kept a number a column.
+next is kept one number per column.
 
-`flat` and `offsets` as in kernels.py.
+`flat` and `offsets` as in `elastic.py`.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def levenshtein(
 
 @njit(cache=True, nogil=True)
 def _masks(query, vocabulary):  # type: ignore[no-untyped-def]
-    """Where each word stands in the query: [blocks, words], a bit a place."""
+    """Where each word stands in the query: [blocks, words], one bit per place."""
     masks = np.zeros(((len(query) + 63) // 64, vocabulary), np.uint64)
     for place in range(len(query)):
         masks[place // 64, query[place]] |= _1 << _U(place % 64)

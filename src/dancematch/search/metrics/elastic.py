@@ -29,7 +29,7 @@ EDIT_PENALTY = 1.0  # lambda of TWED: what leaving a word out costs
 _U = np.uint64  # mixed with a signed number it would become a float, so every constant has it
 _1, _2, _3, _4 = _U(1), _U(2), _U(3), _U(4)
 
-# TWED goes a row of D at a time. A column holds D, what D was a row earlier, and the words, a lane each.
+# TWED goes a row of D at a time. A column holds D, what D was a row earlier, and the words, one lane each.
 _WIDE = 32
 _WIDE_COLUMN = 3 * _WIDE
 _W_LANES, _W_COLUMN, _W_BEFORE, _W_WORD = _U(_WIDE), _U(3 * _WIDE), _U(_WIDE), _U(2 * _WIDE)

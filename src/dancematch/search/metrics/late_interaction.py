@@ -1,7 +1,7 @@
 """Late interaction: each word of one clip looks for its nearest in the other, wherever that stands.
 
 Order does not matter, and a word that was read as its neighbour still counts almost in full.
-`flat` and `offsets` as in kernels.py.
+`flat` and `offsets` as in `elastic.py`.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Cosines of word n-gram counts, one sequence against many: which short runs two dances share.
 
-`flat` and `offsets` as in kernels.py. Orders up to three: an n-gram is one number of 48 bits.
+`flat` and `offsets` as in `elastic.py`. Orders up to three: an n-gram is one number of 48 bits.
 """
 
 import numpy as np

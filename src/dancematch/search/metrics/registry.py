@@ -1,4 +1,4 @@
-"""Stage two's measures of likeness: how alike two word sequences are, 0 nothing in common, 1 the same.
+"""Stage two's measures of similarity: how similar two word sequences are, 0 nothing in common, 1 the same.
 
 All look at one channel (body part) at a time and at seen words only; a channel in which either clip shows
 nothing has the value NaN: it says nothing. `METRICS` holds the defaults, which do not change when a
@@ -22,7 +22,7 @@ GAP_STRENGTH = 0.5  # beta of ERP: what leaving a word out costs, of its distanc
 
 
 class Metric(Protocol):
-    """A way to say how alike a clip and each of its candidates are."""
+    """A way to say how similar a clip and each of its candidates are."""
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ class ComparedChannel(NamedTuple):
 class WordMetric:
     """A metric that compares the words of one channel at a time.
 
-    `compare` gives a value a candidate; what it gives for one without words is not looked at.
+    `compare` gives one value per candidate; its value for one without words is ignored.
     """
 
     name: str
@@ -283,9 +283,23 @@ PAPER: Mapping[str, Metric] = MappingProxyType(
 )
 PRESETS: Mapping[str, Mapping[str, Metric]] = MappingProxyType({"default": METRICS, "paper": PAPER})
 
+# What the values mean to people, by metric, in the order of their explanation; `order` is the engine's own.
+MEANINGS: Mapping[str, str] = {
+    "histogram": "Both perform the same movements equally often, in whatever order; rare ones count more.",
+    "order": "The same movements follow one another in the same order, at the same place and an even tempo. "
+    "0 is what unrelated dances reach, 1 is a copy.",
+    "ngram": "Both share the same short runs of movements, one directly after the other.",
+    "lcss": "The longest series of movements that both perform in the same order, with others in between.",
+    "edr": "How few movements would have to be exchanged, added or left out to turn one into the other.",
+    "erp": "The same, where exchanging a movement for a similar one costs less.",
+    "twed": "The same, where a movement that comes early or late costs something too.",
+    "dtw": "How alike the movements are if each may last longer or shorter than its counterpart.",
+    "late": "How alike each movement of the clip is to the most similar movement of the dance.",
+}
+
 
 def register(metric: Metric) -> None:
-    """Let weights speak of one more metric, such as a learned similarity."""
+    """Register one more metric, such as a learned similarity, so that it can have a weight."""
     if not metric.name:
         raise InputError("a metric needs a name to be registered by, got an empty one")
     if metric.name in METRICS:

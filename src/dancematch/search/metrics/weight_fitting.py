@@ -3,7 +3,7 @@
 Each question has candidates, some of them right. The weights are those under which a right one is
 most probably first: a softmax over the candidates' scores, maximised by exponentiated gradients,
 which keep every weight above 0 and their sum 1. Questions of one group (one dance) are never
-learnt from and judged by at the same time.
+in training and test at the same time.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from dancematch.errors import InputError
 from dancematch.search.metrics.registry import combine
 from dancematch.types import FloatArray
 
-SHARPNESS = 40.0  # of the softmax: a lead of .05 is worth about seven to one
+SHARPNESS = 40.0  # of the softmax: a lead of .05 makes odds of about seven to one
 STEPS = 300
 RATE = 0.5
 FOLDS = 5
@@ -25,15 +25,15 @@ LEAST = 0.005  # a smaller weight is 0: it would cost its metric's time for noth
 
 @dataclass(frozen=True, eq=False)
 class RankingQuestion:
-    """A clip whose dance is known, and what each metric says of its candidates."""
+    """A query whose dance is known, and each metric's values of its candidates."""
 
     group: str  # questions of one group are about the same dance
-    parts: dict[str, FloatArray]  # by metric, a value a candidate
+    parts: dict[str, FloatArray]  # by metric, [candidates]
     right: NDArray[np.bool_]  # [candidates]
 
     @property
     def asks(self) -> bool:
-        """Whether it can be answered rightly and wrongly: another tells nothing of weights."""
+        """Whether it has right and wrong candidates: any other says nothing about weights."""
         return bool(self.right.any() and not self.right.all())
 
 
@@ -49,7 +49,7 @@ class FittedWeights:
 def fit_weights(
     questions: Sequence[RankingQuestion], metrics: Sequence[str], *, seed: int = 0
 ) -> FittedWeights:
-    """Weights of `metrics` learnt from all questions; judged by leaving groups out in turn."""
+    """Return weights of `metrics` fitted to all questions, and their cross-validated rank 1."""
     asked = [one for one in questions if one.asks]
     groups = sorted({one.group for one in asked})
     if len(groups) < 2:

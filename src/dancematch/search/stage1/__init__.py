@@ -1,1 +1,1 @@
-"""Stage one: which dances are worth a closer look, out of all."""
+"""Stage one: the shortlist, out of all dances."""

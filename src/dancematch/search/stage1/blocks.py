@@ -1,17 +1,15 @@
 """Word counts of up to 16,384 entries, stored column by column and never changed once made.
 
-A column belongs to a cell, which is one word of one channel. It says what the word's count in each
-entry is worth, as a whole number (`histogram.codes_of`): a code. The column of a rare word lists
-the entries that have it, two bytes each, those with the same code together as a group. That of
-a common word is dense: four bits for every entry, whether it has the word or not. Each place of a list costs
-a step of its own, while a processor goes through dense columns many entries at a time; from about one entry
-in eight on, that is faster (`_pack_dense`).
+A column belongs to a cell, which is one word of one channel. It holds the damped count of the word in each
+entry as a whole number (`histogram.count_codes`): a code. The column of a rare word lists the entries that
+have it, two bytes each, those with the same code together as a group. That of a common word is dense: four
+bits per entry, whether it has the word or not. Each place of a list costs a step of its own, while dense
+columns go many entries at a time; from about one entry in eight on, that is faster.
 
-Blocks are made of lists; what walks columns when a question is asked is in `scan.py`.
-Letters: C channels, K words a channel, cells = C * K (channel by channel), N entries.
+The kernels that read columns for a query are in `scan.py`.
+Letters: C channels, K words per channel, cells = C * K (channel by channel), N entries.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -22,17 +20,17 @@ from numpy.typing import NDArray
 
 Array = TypeVar("Array", bound=NDArray[Any])
 
-ROWS = 1 << 14  # entries a block: their sums stay in the fast caches while a query's columns go by
-COMMON = 8  # a word that one entry in so many has, or more, gets a dense column
+ROWS = 1 << 14  # entries per block: their sums stay in the fast caches while a query's columns go by
+COMMON = 8  # a word that at least one entry in 8 has gets a dense column
 HIGHEST = 15  # code that four bits hold
 
-# Plain tuples, no named ones: numba keeps the class of a named one in its cache on disk, and a later
-# version of this file without that class could not read the cache.
+# Plain tuples: numba stores the class of a named one in its cache on disk, and a later version of this file
+# without that class could not read the cache.
 
-# Who has which word, and with what code: cell -> groups of equal code -> places in the block.
+# cell -> groups of equal code -> places in the block
 Lists = tuple[
     NDArray[np.uint32],  # groups [cells + 1]: where each cell's groups begin
-    NDArray[np.uint8],  # codes [groups]: what the group's entries share, rising within a cell
+    NDArray[np.uint8],  # codes [groups], rising within a cell
     NDArray[np.uint32],  # ends [groups + 1]: where each group's places begin
     NDArray[np.uint16],  # places, rising within a group
 ]
@@ -43,17 +41,16 @@ Dense = tuple[
     NDArray[np.uint8],  # nibbles [rows, half]
 ]
 Occurrences = tuple[Lists, Dense]
-# Stretches: first and last step of each, and the number of words a channel.
+# Segments: first and last step of each, and the number of words per channel.
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
 
 @dataclass(frozen=True, eq=False)
 class EntryBlock:
-    """Some entries' counts, of which a few may be deleted, with their lasting numbers and names."""
+    """The counts of some entries, of which a few may be deleted."""
 
     occurrences: Occurrences
-    ids: NDArray[np.int64]  # [N] rising
-    names: tuple[str, ...]  # the numbers, if there are none
+    ids: NDArray[np.int64]  # [N] the entries' numbers, rising
     alive: NDArray[np.bool_]  # [N]
     usage: NDArray[np.int64]  # [3, cells] how many living entries have the cell; sum of codes, and of squares
 
@@ -62,7 +59,7 @@ class EntryBlock:
 
     @cached_property
     def living(self) -> int:
-        """How many entries are not deleted."""
+        """The number of entries that are not deleted."""
         return int(self.alive.sum())
 
     @property
@@ -72,12 +69,8 @@ class EntryBlock:
         arrays: tuple[NDArray[Any], ...] = (*lists, *dense, self.ids, self.alive, self.usage)
         return sum(array.nbytes for array in arrays)
 
-    def name(self, place: int) -> str:
-        """What an entry is called."""
-        return self.names[place] if self.names else str(self.ids[place])
-
     def without(self, places: NDArray[np.intp]) -> "EntryBlock":
-        """The same block with these entries deleted: marked only."""
+        """Return the same block with these entries marked as deleted."""
         alive, usage, cells = self.alive.copy(), self.usage.copy(), np.arange(self.usage.shape[1])
         for place in places[alive[places]].tolist():
             codes = read_codes(self, place, cells.astype(np.uint32)).astype(np.int64)
@@ -86,9 +79,9 @@ class EntryBlock:
         return replace(self, alive=freeze(alive), usage=freeze(usage))
 
 
-def encode(codes: NDArray[np.uint8], ids: NDArray[np.int64], names: Sequence[str]) -> EntryBlock:
-    """Make a block of codes [N, cells], at most `ROWS` of them."""
-    return _make_block(_encode(codes, int(codes.max(initial=0))), ids, names)
+def encode(codes: NDArray[np.uint8], ids: NDArray[np.int64]) -> EntryBlock:
+    """Return a block of codes [N, cells], at most `ROWS` entries."""
+    return _make_block(_encode(codes, int(codes.max(initial=0))), ids)
 
 
 def encode_words(
@@ -98,59 +91,54 @@ def encode_words(
     ids: NDArray[np.int64],
     codes: NDArray[np.uint8],
 ) -> EntryBlock:
-    """The same of segments of words, whose counts have these codes [256]."""
+    """Return a block of segments of words, whose counts have these codes [256]."""
     most = min(255, int((bounds[1] - bounds[0] + 1).max(initial=0)))
-    return _make_block(_encode_words(words, seen, *bounds, codes[: most + 1]), ids, ())
+    return _make_block(_encode_words(words, seen, *bounds, codes[: most + 1]), ids)
 
 
 def join(first: EntryBlock, second: EntryBlock) -> EntryBlock:
-    """One block of the living entries of two, which must fit into one; the order stays."""
+    """Return one block of the entries of two that are not deleted, in their order; they must fit into one."""
     parts = (first, second)
     one, other = (_unpack_dense(part.occurrences, len(part)) for part in parts)
     lists = _join(one, _new_places(first, 0), other, _new_places(second, first.living))
     ids = np.concatenate([part.ids[part.alive] for part in parts])
-    names = [
-        part.name(place)
-        for part in (parts if first.names or second.names else ())
-        for place in np.flatnonzero(part.alive).tolist()
-    ]
-    return _make_block(lists, ids, names)
+    return _make_block(lists, ids)
 
 
-def _make_block(lists: Lists, ids: NDArray[np.int64], names: Sequence[str]) -> EntryBlock:
+def _make_block(lists: Lists, ids: NDArray[np.int64]) -> EntryBlock:
     usage = freeze(_usage(lists))
     occurrences: Occurrences = _pack_dense(lists, len(ids))
     for part in occurrences:
         for array in part:
             freeze(array)
-    return EntryBlock(occurrences, freeze(ids), tuple(names), freeze(np.ones(len(ids), np.bool_)), usage)
+    return EntryBlock(occurrences, freeze(ids), freeze(np.ones(len(ids), np.bool_)), usage)
 
 
 def compact(block: EntryBlock) -> EntryBlock:
-    """The block without the entries that were deleted."""
-    return join(block, encode(np.zeros((0, block.usage.shape[1]), np.uint8), block.ids[:0], ()))
+    """Return the block without its deleted entries."""
+    return join(block, encode(np.zeros((0, block.usage.shape[1]), np.uint8), block.ids[:0]))
 
 
 def read_codes(block: EntryBlock, place: int, cells: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """The codes that one entry has in the cells."""
+    """Return the codes of one entry in the cells."""
     codes: NDArray[np.uint8] = _read_codes(block.occurrences, place, cells)
     return codes
 
 
 def freeze(array: Array) -> Array:
-    """The same array, read-only: kernels are compiled for one kind, and nobody changes a block."""
+    """Return the same array, made read-only: kernels are compiled for that kind alone."""
     array.flags.writeable = False
     return array
 
 
 def _new_places(block: EntryBlock, start: int) -> NDArray[np.int64]:
-    """Where each entry stands once the deleted ones are gone, -1 for those, counted from `start`."""
+    """The place of each entry without the deleted ones, from `start` on; -1 for those."""
     return np.where(block.alive, start + np.cumsum(block.alive) - 1, -1)
 
 
 @njit(cache=True, nogil=True)
 def _encode(codes, highest):  # type: ignore[no-untyped-def]
-    """Sort all that is not 0 by cell, code and entry: counted first, then put in place."""
+    """Counting sort of all codes above 0 by cell, code and entry."""
     entries, cells = codes.shape
     sizes = np.zeros((cells, highest + 1), np.uint32)
     for entry in range(entries):
@@ -170,7 +158,7 @@ def _encode(codes, highest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _open_groups(sizes):  # type: ignore[no-untyped-def]
-    """Groups for so many places [cells, codes]; `sizes` then says where each group's next place goes."""
+    """Return groups of these sizes [cells, codes]; `sizes` then holds where each group's next place goes."""
     cells, highest = sizes.shape[0], sizes.shape[1] - 1
     made = np.count_nonzero(sizes)
     groups, shared = np.zeros(cells + 1, np.uint32), np.zeros(made, np.uint8)
@@ -190,11 +178,11 @@ def _open_groups(sizes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignore[no-untyped-def]
-    """Count each stretch's words and note them; the noted ones are then put in place group by group."""
+    """Count each segment's words and list them, then put them in place group by group."""
     channels, most = words.shape[1], len(codes) - 1
     sizes = np.zeros((channels * vocabulary, np.int64(codes[most]) + 1), np.uint32)
-    noted = np.empty(channels * (lasts - firsts + 1).sum(), np.uint32)  # 256 * cell + code
-    ends_noted = np.empty(len(firsts), np.int64)
+    listed = np.empty(channels * (lasts - firsts + 1).sum(), np.uint32)  # 256 * cell + code
+    ends_listed = np.empty(len(firsts), np.int64)
     counts, met, size = np.zeros(vocabulary, np.int64), np.empty(vocabulary, np.int64), 0
     for entry in range(len(firsts)):
         for channel in range(channels):
@@ -209,16 +197,16 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignor
             for number in range(kinds):
                 cell, code = channel * vocabulary + met[number], codes[min(counts[met[number]], most)]
                 sizes[cell, code] += 1
-                noted[size] = 256 * cell + code
+                listed[size] = 256 * cell + code
                 size += 1
                 counts[met[number]] = 0
-        ends_noted[entry] = size
+        ends_listed[entry] = size
     groups, shared, ends = _open_groups(sizes)
     places = np.zeros(size, np.uint16)
     at = 0
     for entry in range(len(firsts)):
-        while at < ends_noted[entry]:
-            cell, code = noted[at] >> 8, noted[at] & 255
+        while at < ends_listed[entry]:
+            cell, code = listed[at] >> 8, listed[at] & 255
             places[sizes[cell, code]] = entry
             sizes[cell, code] += 1
             at += 1
@@ -271,7 +259,7 @@ def _write_codes(nibbles, places, code):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _unpack_dense(occurrences, entries):  # type: ignore[no-untyped-def]
-    """Undo `_pack_dense`: all groups as lists."""
+    """Undo `_pack_dense`: return all groups as lists."""
     (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles) = occurrences
     sizes = np.zeros((len(rows), HIGHEST + 1), np.uint32)
     for cell in range(len(rows)):
@@ -297,7 +285,7 @@ def _unpack_dense(occurrences, entries):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: ignore[no-untyped-def]
-    """Write a dense column's groups behind the first so many; returns how many there are then."""
+    """Append a dense column's groups; returns how many groups there are then."""
     for code in range(1, len(sizes)):
         if sizes[code] > 0:
             codes[group], ends[group + 1] = code, ends[group] + sizes[code]
@@ -332,7 +320,7 @@ def _usage(lists):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _join(first, first_moved, second, second_moved):  # type: ignore[no-untyped-def]
-    """Walk both blocks' groups side by side: places only rise, so nothing needs sorting."""
+    """Merge both blocks' groups: places only rise, so nothing needs sorting."""
     groups1, codes1, ends1, places1 = first
     groups2, codes2, ends2, places2 = second
     groups = np.zeros(len(groups1), np.uint32)
@@ -370,7 +358,7 @@ def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _read_codes(occurrences, place, cells):  # type: ignore[no-untyped-def]
-    """Look at the place of each dense column, and halve each list until it is found."""
+    """Read the place in dense columns, search it in lists by bisection."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences
     result = np.zeros(len(cells), np.uint8)
     for at in range(len(cells)):

@@ -2,7 +2,7 @@
 
 Words may miss a dance that another person dances at the same moments. Bone directions are averaged over a few
 steps, the query is laid over each track at every lag that leaves enough overlap, at the tempo as it is, and
-the squared correlation times the overlap is kept. What comes out on top is looked at closely in stage two.
+the squared correlation times the overlap is kept. The best go to stage two.
 
 The averages are whole numbers, so that products of them are exact: a track's score is the same whichever
 others are scored beside it.
@@ -42,7 +42,7 @@ class CoarseScores(NamedTuple):
 
 
 def average_steps(bones: Bones) -> CoarseTracks:
-    """Tracks as the coarse pass needs them; fewer steps than a row at the end of a track are left out."""
+    """Return tracks averaged; steps that fill no row at the end of a track are left out."""
     lengths = np.diff(bones.offsets) // STEPS
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     values = np.zeros((offsets[-1], bones.values.shape[1]), np.int8)
@@ -51,7 +51,8 @@ def average_steps(bones: Bones) -> CoarseTracks:
     return CoarseTracks(values, energies, offsets)
 
 
-_coarse_cache: "WeakKeyDictionary[PackedWords, CoarseTracks]" = WeakKeyDictionary()  # chunks do not change
+# Packed words never change.
+_coarse_cache: "WeakKeyDictionary[PackedWords, CoarseTracks]" = WeakKeyDictionary()
 
 
 def _coarse_tracks(packed: PackedWords) -> CoarseTracks:
@@ -63,7 +64,7 @@ def _coarse_tracks(packed: PackedWords) -> CoarseTracks:
 def score_coarsely(
     queries: Sequence[BoneArray], chunks: Sequence[PackedWords], seconds_per_step: float
 ) -> list[CoarseScores]:
-    """Variants of a query against all tracks of the chunks, end to end."""
+    """Score variants of a query against all tracks of the chunks, end to end."""
     ends = np.cumsum([0, *map(len, queries)])
     query = average_steps(Bones(np.concatenate(queries), ends))
     least = LEAST_SECONDS / (seconds_per_step * STEPS)

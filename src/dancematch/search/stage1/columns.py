@@ -1,14 +1,13 @@
-"""Stage one at scale: the word counts of a million entries, searched exactly and from memory.
+"""Stage one at scale: the word histograms of a million entries, searched exactly and from memory.
 
-The same scores as `histogram.py` gives, from columns that grow and shrink entry by entry.
-Entries stand in immutable blocks (`blocks.py`). Whoever reads works on one snapshot, a tuple
-of blocks; whoever writes puts another in its place. Small blocks at the end are joined as they
-come, each with one of about its size, so that adding an entry costs little however it comes.
+The scores are those of `histogram.py`, from columns that entries are added to and removed from. Entries lie
+in immutable blocks (`blocks.py`). A reader works on one snapshot, a tuple of blocks; a writer replaces it.
+Small blocks at the end are joined, each with one of about its size, so that adding an entry costs little.
 
-A word's rarity, and with it every norm, depends on all entries. The first question after a change
-sees to both, by correcting what the last one went by (`norms.py`): the answer is always that of a
-store freshly built of the living entries, to the last bit. Adding costs none of it.
-Where these entries are only some of many (`weigh_among`), what all of them use decides instead.
+A word's idf, and with it every norm, depends on all entries. The first query after a change computes both, by
+correcting those before the change (`norms.py`): the scores are always those of columns freshly built of the
+same entries, to the last bit. Adding costs none of it. Where these entries are those of one shard, the usage
+of all shards decides instead (`weigh_among`).
 """
 
 import threading
@@ -38,19 +37,19 @@ from dancematch.search.stage1.snapshot import Snapshot
 from dancematch.search.words.word_usage import WordUsage
 from dancematch.types import Fingerprint, FloatArray
 
-BLOCKS_PER_THREAD = 4  # fewer are not worth another's while
-DEAD_SHARE = 0.25  # of a block's entries; above it the block is written anew without them
+BLOCKS_PER_THREAD = 4  # fewer are not worth another thread
+DEAD_SHARE = 0.25  # of a block's entries; above it the block is rebuilt without them
 
 
 class TopEntries(NamedTuple):
-    """The best entries for a query, best first; equal ones in the order of their numbers."""
+    """The most similar entries, best first; equal ones in the order of their numbers."""
 
     rows: NDArray[np.int64]
     scores: FloatArray
 
 
 class HistogramColumns:
-    """Entries' word counts by column: a few can be added or removed at any time, while others read."""
+    """The word counts of entries by column; entries may be added and removed while others search."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class HistogramColumns:
         return Snapshot(blocks, self.channels, self.channels * self.vocabulary, self.weighting, stored)
 
     def _show(self, blocks: Sequence[EntryBlock]) -> None:
-        """Let readers see these blocks from now on."""
+        """Replace the snapshot."""
         self._snapshot = replace(self._showing(tuple(blocks)), earlier=self._snapshot.latest)
 
     def __len__(self) -> int:
@@ -80,7 +79,7 @@ class HistogramColumns:
 
     @property
     def next_id(self) -> int:
-        """The number that the next entry will have."""
+        """The number of the next entry."""
         return self._next_id
 
     @property
@@ -91,53 +90,47 @@ class HistogramColumns:
 
     @property
     def nbytes(self) -> int:
-        """Memory of all arrays, those that questions need included; names not."""
+        """Memory of all arrays, with the norms that queries need."""
         return sum(block.nbytes + norms.nbytes for block, norms in self._snapshot.parts())
 
     def word_totals(self) -> NDArray[np.int64]:
-        """About how often each word comes in all entries together, those elsewhere too: [channels, words].
+        """Return about how often each word comes in all entries, of all shards: [channels, words].
 
-        In units of its own; what comes more often in an entry than a histogram counts, counts no more here.
+        In units of its own; damped counts are the largest that are counted.
         """
         snapshot = self._snapshot
         usage = snapshot.among or snapshot.usage
         return np.asarray(usage.totals.reshape(self.channels, self.vocabulary))
 
     def idf(self) -> FloatArray:
-        """What each word is worth among the entries: [channels, words]."""
+        """Return the idf of each word: [channels, words]."""
         return np.asarray(self._snapshot.weights.idf.reshape(self.channels, self.vocabulary))
 
     def usage(self) -> WordUsage:
-        """How the entries that are here use words."""
+        """Return how often the entries here have each word."""
         return self._snapshot.usage
 
     def weigh_among(self, usage: WordUsage) -> None:
-        """Weigh words as they are rare among all entries, of which these are some; until the next change."""
+        """Take the idf from the usage of all shards, of which this is one; until the next change."""
         with self._writing:
             snapshot = self._snapshot
             self._snapshot = replace(snapshot, stored=None, among=usage, earlier=snapshot.latest)
 
-    def append(self, counts: NDArray[np.uint8], names: Sequence[str] | None = None) -> NDArray[np.int64]:
-        """Add entries [n, channels, words]; returns the numbers by which they are known from now on.
-
-        A number is never given twice. The name is the caller's own, the number if none is given.
-        """
+    def append(self, counts: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Add entries [n, channels, words]; returns their numbers, none of which is ever given twice."""
         wanted = (self.channels, self.vocabulary)
         if counts.dtype != np.uint8 or counts.ndim != 3 or counts.shape[1:] != wanted:
             raise InputError(
                 f"counts must be bytes [entries, {wanted[0]}, {wanted[1]}], "
                 f"got {counts.dtype} {list(counts.shape)}"
             )
-        if names is not None and len(names) != len(counts):
-            raise InputError(f"{len(counts)} entries need a name each, got {len(names)}")
         flat = count_codes(self.weighting)[counts].reshape(len(counts), self.channels * self.vocabulary)
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(counts))
-            called = () if names is None else names
             blocks = list(self._snapshot.blocks)
             for first in range(0, len(counts), ROWS):
                 part = slice(first, first + ROWS)
-                _push(blocks, block_parts.encode(flat[part], ids[part].copy(), called[part]))
+                _push(blocks, block_parts.encode(flat[part], ids[part].copy()))
             self._next_id += len(counts)
             self._show(blocks)
         return ids
@@ -149,7 +142,7 @@ class HistogramColumns:
         firsts: NDArray[np.int64],
         lasts: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Add segments of words [steps, channels], seen by a bit a channel, from first to last step each."""
+        """Add segments of words [steps, channels], from first to last step; `seen`: one bit per channel."""
         with self._writing:
             ids = np.arange(self._next_id, self._next_id + len(firsts))
             blocks, codes = list(self._snapshot.blocks), count_codes(self.weighting)
@@ -161,9 +154,7 @@ class HistogramColumns:
             self._show(blocks)
         return ids
 
-    def append_fingerprints(
-        self, fingerprints: Sequence[Fingerprint], names: Sequence[str] | None = None
-    ) -> NDArray[np.int64]:
+    def append_fingerprints(self, fingerprints: Sequence[Fingerprint]) -> NDArray[np.int64]:
         """Add entries by their words."""
         for fingerprint in fingerprints:
             if self.model_id and fingerprint.model_id != self.model_id:
@@ -173,7 +164,7 @@ class HistogramColumns:
                 )
         none = np.zeros((0, self.channels, self.vocabulary), np.uint8)
         counts = [word_counts(fingerprint) for fingerprint in fingerprints]
-        return self.append(np.stack(counts) if counts else none, names)
+        return self.append(np.stack(counts) if counts else none)
 
     def delete(self, rows: Iterable[int]) -> None:
         """Remove entries by their numbers: all of them, or none if one is not there."""
@@ -189,7 +180,7 @@ class HistogramColumns:
             self._show(blocks)
 
     def top(self, query: ArrayLike, seen: ArrayLike, size: int) -> TopEntries:
-        """The entries nearest to a query's counts [channels, words]: exactly, over all of them.
+        """Return the entries most similar to a query's counts [channels, words], exactly.
 
         `seen` says how much the query shows of each channel (`channels_seen`); the score is
         `combine_channels` of the cosines. The counts may be in parts.
@@ -203,7 +194,7 @@ class HistogramColumns:
         size: int,
         among: NDArray[np.bool_] | None = None,
     ) -> list[TopEntries]:
-        """`top` for several queries at once, all of the same entries.
+        """Return `top` for several queries at once, all of one snapshot.
 
         `among` says of each number whether its entry may be found; one that it does not reach may not.
         """
@@ -236,7 +227,7 @@ class HistogramColumns:
         return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> TopEntries:
-        """The score of every entry, in the order of their numbers."""
+        """Return the score of every entry, in the order of their numbers."""
         snapshot = self._snapshot
         query_cells = self._query_cells(snapshot, query, seen)
         sums = np.zeros(PLACES, np.int32)
@@ -247,24 +238,6 @@ class HistogramColumns:
             ids.append(block.ids[block.alive])
             scores.append(found[block.alive])
         return TopEntries(np.concatenate(ids), np.concatenate(scores))
-
-    def cosines(self, rows: Iterable[int], query: ArrayLike) -> FloatArray:
-        """The cosine of a query's counts with chosen entries', by channel: [channels, rows]."""
-        snapshot = self._snapshot
-        cells, weights, cuts, _, units = self._query_cells(snapshot, query, np.ones(self.channels))
-        found = [snapshot.find(row) for row in rows]
-        result = np.zeros((self.channels, len(found)), np.float32)
-        for column, (number, place) in enumerate(found):
-            codes = block_parts.read_codes(snapshot.blocks[number], place, cells)
-            shares = np.concatenate([[0], np.cumsum(weights.astype(np.float64) * codes)])
-            inverse = units * snapshot.weights.norms[number].inverse[:, place]
-            result[:, column] = np.minimum(np.diff(shares[cuts]) * inverse, 1)
-        return result
-
-    def names(self, rows: Iterable[int]) -> list[str]:
-        """What the entries are called."""
-        snapshot = self._snapshot
-        return [snapshot.blocks[number].name(place) for number, place in (snapshot.find(r) for r in rows)]
 
     def _query_cells(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> QueryCells:
         counts, shown = np.asarray(query), np.asarray(seen, np.float32)
@@ -278,7 +251,7 @@ class HistogramColumns:
         return snapshot.query_cells(counts, shown)
 
     def contents(self, stamp: str) -> Contents:
-        """Everything, as it is kept in a folder under `stamp`."""
+        """Return everything, as the index cache holds it under `stamp`."""
         with self._writing:
             snapshot, next_id = self._snapshot, self._next_id
         about = {
@@ -292,15 +265,12 @@ class HistogramColumns:
         return Contents(about, snapshot.blocks, snapshot.weights)
 
     def save(self, folder: str | Path, stamp: str) -> None:
-        """Keep everything in a folder, in place of what `save` wrote there before; all of it or nothing.
-
-        `stamp` says which state of the catalogue this is: `load` asks for it.
-        """
+        """Write a folder, in place of an earlier one; all of it or nothing. `load` asks for the `stamp`."""
         save_folder(Path(folder), self.contents(stamp))
 
     @classmethod
     def load(cls, folder: str | Path, stamp: str) -> Self | None:
-        """What `save` wrote under this very stamp, left on disk and mapped; None if there is none."""
+        """Return the columns with this stamp, left on disk and mapped; None if there are none."""
         contents = load_folder(Path(folder), stamp)
         if contents is None:
             return None
@@ -315,7 +285,7 @@ class HistogramColumns:
 
 
 def _push(blocks: list[EntryBlock], block: EntryBlock) -> None:
-    """Put a block last, joined with those before it that are small, too, and fit into one with it."""
+    """Append a block, joined with the small ones before it that fit into one with it."""
     while blocks and len(blocks[-1]) <= 2 * len(block) and len(blocks[-1]) + len(block) <= ROWS:
         block = block_parts.join(blocks.pop(), block)
     if len(block):
@@ -328,7 +298,7 @@ def _thin(block: EntryBlock, places: list[int]) -> EntryBlock:
 
 
 def _open(block: EntryBlock, among: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Which of a block's entries are alive and among the chosen."""
+    """Which of a block's entries are not deleted and may be found."""
     if among is None:
         return block.alive
     reached = block.ids < len(among)
@@ -336,7 +306,7 @@ def _open(block: EntryBlock, among: NDArray[np.bool_] | None) -> NDArray[np.bool
 
 
 def _best(tops: Sequence[TopEntries], size: int) -> TopEntries:
-    """The best of what several hands found, of whom none has found an entry that another has."""
+    """The best of what several threads found in different blocks."""
     ids, scores = np.concatenate([top.rows for top in tops]), np.concatenate([top.scores for top in tops])
     kept = ids >= 0
     order = np.lexsort((ids[kept], -scores[kept]))[:size]

@@ -1,10 +1,9 @@
-"""Columns in a folder (`array_folder.py`): what is written of them, and how it is read back.
+"""Columns in a folder (`array_folder.py`).
 
-The largest files, `places.npy` and `nibbles.npy`, are not checked on opening if they are large; the kernels
-let no number in them lead outside an array.
+`places.npy` and `nibbles.npy` are not checked on opening if they are large; the kernels let no number in them
+lead outside an array.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from dancematch.search.words.array_folder import (
 )
 from dancematch.types import FloatArray
 
-FORMAT = 4
+FORMAT = 5
 ABOUT = "columns.json"
 LISTS = ("groups", "codes", "ends", "places")  # of blocks, in their order there
 DENSE = ("rows", "nibbles")
@@ -51,7 +50,7 @@ _KINDS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Contents:
-    """What a folder holds."""
+    """The contents of a folder."""
 
     about: Mapping[str, Any]  # `KEPT`
     blocks: tuple[EntryBlock, ...]
@@ -64,7 +63,7 @@ def save_folder(folder: Path, contents: Contents) -> None:
 
 
 def load_folder(folder: Path, stamp: str) -> Contents | None:
-    """What `save_folder` wrote under this stamp; None if it is not there, or not whole."""
+    """Return the contents with this stamp; None if they are not there, or not whole."""
     try:
         about = read_about(folder / ABOUT, FORMAT, stamp)
         return None if about is None else _read(folder, about)
@@ -97,9 +96,7 @@ def write_columns(folder: Path, contents: Contents) -> None:
             for block, rare, common in zip(blocks, lists, dense, strict=True)
         ],
         "checks": checks,
-        "names": [len(block.names) for block in blocks],
     }
-    write_json(folder / "names.json", [name for block in blocks for name in block.names])
     write_json(folder / ABOUT, about)
 
 
@@ -119,9 +116,8 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
     shapes = zip(common, halves, strict=True)
     nibbles = [part.reshape(shape) for part, shape in zip(nibbles, shapes, strict=True)]
     occurrences = list(zip(zip(*lists, strict=True), zip(rows, nibbles, strict=True), strict=True))
-    names = _read_names(folder, about["names"], entries.tolist())
     usage = [part.reshape(3, cells) for part in parts("usage", 3 * cells * each)]
-    made = map(EntryBlock, occurrences, parts("ids", entries), names, parts("alive", entries), usage)
+    made = map(EntryBlock, occurrences, parts("ids", entries), parts("alive", entries), usage)
     squares, inverse = (
         [part.reshape(channels, -1) for part in parts(name, channels * entries)]
         for name in ("squares", "inverse")
@@ -132,10 +128,3 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
 
 def _norms(occurrences: Occurrences, squares: NDArray[np.int64], inverse: FloatArray) -> Norms:
     return Norms(occurrences, tuple(squares), inverse, bool((inverse > 0).all()))
-
-
-def _read_names(folder: Path, sizes: Sequence[int], entries: Sequence[int]) -> list[tuple[str, ...]]:
-    if any(size not in (0, count) for size, count in zip(sizes, entries, strict=True)):
-        raise ValueError("not every entry has a name")
-    every: list[str] = json.loads((folder / "names.json").read_text(encoding="utf-8"))
-    return [tuple(part) for part in split_array(every, sizes)]

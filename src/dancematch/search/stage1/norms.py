@@ -1,10 +1,10 @@
-"""What depends on all entries together: how rare each word is, and with it every entry's norms.
+"""What depends on all entries together: the idf of each word, and with it every entry's norms.
 
-One entry more or less moves the rarity of every word a little, but rarity comes in steps
-(`inverse_document_frequency`), so that hardly any word's changes. The next state's norms are therefore
-the last one's, corrected for the words whose rarity did change; blocks that are new start from nothing.
-A squared norm is a sum of integers, the squared rarity in squared steps times the squared code of a
-count, so the corrected one is the very number that a store freshly built of the same entries has.
+One entry more or less moves the idf of every word a little, but the idf comes in steps
+(`inverse_document_frequency`), so that hardly any word's changes. The next state's norms are therefore the
+last one's, corrected for the words whose idf did change; new blocks start from 0. A squared norm is a sum of
+integers, the squared idf in squared steps times the squared code of a count, so the corrected one is the
+number that columns freshly built of the same entries have.
 
 Letters: C channels, cells = C * K, N entries.
 """
@@ -23,10 +23,10 @@ from dancematch.types import FloatArray
 
 
 class Norms(NamedTuple):
-    """Those of one block's entries, the deleted ones included."""
+    """The norms of one block's entries, the deleted ones included."""
 
     of: Occurrences
-    squares: tuple[NDArray[np.int64], ...]  # a channel: [N] the squared norm, in squared steps and units
+    squares: tuple[NDArray[np.int64], ...]  # per channel: [N] the squared norm, in squared steps and units
     inverse: FloatArray  # [C, N] 1 / the norm, 0 where a channel has no word
     complete: bool  # whether every entry shows every channel
 
@@ -37,18 +37,18 @@ class Norms(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What all entries together make of words and entries."""
+    """The idf of words and the norms of entries."""
 
     idf: FloatArray  # [cells]
-    norms: tuple[Norms, ...]  # a block each
+    norms: tuple[Norms, ...]  # one per block
 
 
 def compute_weights(
     blocks: Sequence[EntryBlock], idf: FloatArray, unit: float, earlier: Weights | None
 ) -> Weights:
-    """The weights of blocks where words are as rare as that; `earlier` ones may save most of the work.
+    """Return the weights of blocks for this idf [C, K]; `earlier` ones may save most of the work.
 
-    `unit` is what a code of 1 is worth, rarity [C, K].
+    `unit` is the damped count that a code of 1 stands for.
     """
     levels = _squared_levels(idf)
     known, change = {}, levels
@@ -66,18 +66,18 @@ def compute_weights(
 
 
 def _squared_levels(idf: FloatArray) -> NDArray[np.int64]:
-    """Squared rarity in squared steps."""
+    """The squared idf in squared steps."""
     return np.rint(idf.astype(np.float64) * IDF_STEPS).astype(np.int64) ** 2
 
 
 def _zero_norms(block: EntryBlock, channels: int) -> Norms:
-    """As if no word were worth anything."""
+    """The norms as if every idf were 0."""
     squares = tuple(np.zeros(len(block), np.int64) for _ in range(channels))
     return Norms(block.occurrences, squares, np.zeros((channels, len(block)), np.float32), False)
 
 
 def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArray[np.int64]) -> Norms:
-    """The norms once the squared rarity of cells [C, K] has changed by this much; `sums` is scratch space."""
+    """The norms after the squared idf of cells [C, K] changed by this much; `sums` is scratch space."""
     touched = np.flatnonzero(change.any(axis=1))
     if not len(touched):
         return norms
@@ -90,7 +90,7 @@ def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: N
         _add_squares(norms.of, entries, cells, change[channel, words], sums)
         squares[channel] = freeze(sums[:entries].copy())
         _invert(squares[channel], unit / IDF_STEPS, inverse[channel])
-    complete = norms.complete or bool((inverse > 0).all())  # every word is worth something
+    complete = norms.complete or bool((inverse > 0).all())  # no idf is 0
     return Norms(norms.of, tuple(squares), freeze(inverse), complete)
 
 
@@ -116,7 +116,7 @@ def _add_squares(occurrences, entries, cells, weights, sums):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def _invert(squares, unit, inverse):  # type: ignore[no-untyped-def]
-    """Write down 1 / the norm for squared norms in squared units; 0 for none."""
+    """Write 1 / the norm for squared norms in squared units; 0 for none."""
     for entry in range(len(squares)):
         norm = unit * np.sqrt(np.float64(squares[entry]))
         inverse[entry] = 1 / norm if squares[entry] > 0 else 0

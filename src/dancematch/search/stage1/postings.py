@@ -1,8 +1,8 @@
-"""Short clips: three words in a row, looked up where they occur, vote for a dance and a place in it.
+"""Trigram postings: three words in a row vote for the tracks that have them, and for a place in each.
 
-The second way onto the shortlist beside histograms: it sees the order of words, finds seconds
-in a long dance without cutting that into windows, and says where. Three times the same word
-(somebody holds still) is no entry: such runs are most of the occurrences and say least.
+The second way onto the shortlist beside histograms: it uses the order of words, finds seconds in a long dance
+without cutting that into windows, and where they are. Three times the same word (a dancer holding still) is
+not posted: such runs are most of the occurrences and the least telling.
 
 Occurrences lie in runs (`trigram_kernels.py`): append makes a new run, and runs of like size are
 merged, so that a posting is copied a logarithm of times and a query looks into few runs. A posting
@@ -28,8 +28,8 @@ TOLERANCE = 8  # words that votes for one place may lie apart: five seconds a fi
 MOST_VOTES = 500_000  # a query casts: the rarest of its trigrams first
 LONGEST = 1 << 16  # words of one entry
 
-# By how often the trigrams of a part are the same again after a change of view, estimator and tempo.
-_BEST_KEPT = (
+# By how often the trigrams of a channel are the same again after a change of view, estimator and tempo.
+_MOST_STABLE = (
     "body", "arms", "left_side", "right_side", "right_arm_left_leg", "left_arm_right_leg", "lower_body",
     "legs", "feet", "left_arm", "right_arm", "left_leg", "right_leg", "torso",
 )  # fmt: skip
@@ -38,14 +38,14 @@ _BEST_KEPT = (
 # each as heavy as can be, stay within 32 bits.
 _UNIT = 64
 _ENTERED = 1 << 22  # words entered at once
-_POOL = 32  # entries looked at by place, at first, for each that is wanted
+_POOL = 32  # entries per wanted one whose votes are counted by place, at first
 
 IntArray = NDArray[np.int64]
 
 
 def choose_channels(names: Sequence[str], count: int = CHANNELS) -> tuple[int, ...]:
-    """The channels whose trigrams keep best, as their numbers; parts of unknown name come last."""
-    known = {name: place for place, name in enumerate(_BEST_KEPT)}
+    """Return the channels whose trigrams are the most stable, as numbers; those of unknown name come last."""
+    known = {name: place for place, name in enumerate(_MOST_STABLE)}
     order = sorted(range(len(names)), key=lambda number: (known.get(names[number], len(known)), number))
     return tuple(order[:count])
 
@@ -55,7 +55,7 @@ class Votes:
     """Entries that share trigrams with a query, best first."""
 
     entries: IntArray
-    scores: FloatArray  # rarity of the trigrams that agree on one place
+    scores: FloatArray  # summed idf of the trigrams that agree on one place
     offsets: IntArray  # the entry's word at which the query begins, about; negative if before it
 
 
@@ -67,7 +67,7 @@ class Tally(NamedTuple):
 
 
 def add_tallies(parts: Sequence[Tally]) -> Tally:
-    """The tally of one query among all parts, of which there is at least one."""
+    """Return the tally of one query in all shards together, at least one."""
     counts, occurrences = zip(*parts, strict=True)
     return Tally(np.sum(counts, axis=0), sum(occurrences))
 
@@ -92,9 +92,9 @@ class _QueryTrigrams:
 
 
 class Postings:
-    """Where each trigram of words occurs: entries are numbered in the order of their coming, from 0.
+    """Where each trigram of words occurs: entries are numbered in the order of their adding, from 0.
 
-    A search reads what stood when it began: it may run in other threads than the one that writes.
+    A search reads the runs there were when it began: it may run in other threads than the one that writes.
     """
 
     def __init__(self, vocabulary: int, channels: Sequence[int]) -> None:
@@ -132,16 +132,16 @@ class Postings:
         return self._runs
 
     def restore(self, runs: Iterable[PostingRun], alive: NDArray[np.bool_]) -> None:
-        """Hold these runs of entries, of which some may be deleted, instead."""
+        """Replace all runs by these; some of their entries may be deleted."""
         self._runs, self._alive = tuple(runs), alive
 
     def append(self, fingerprints: Iterable[Fingerprint]) -> range:
-        """Enter fingerprints; the numbers they got."""
+        """Add fingerprints; returns their numbers."""
         checked = [self._checked(fingerprint) for fingerprint in fingerprints]
         return self.enter(pack_words(checked)) if checked else range(len(self._alive), len(self._alive))
 
     def enter(self, packed: PackedWords) -> range:
-        """Enter packed tracks; the numbers they got."""
+        """Add packed tracks; returns their numbers."""
         first, count = len(self._alive), len(packed)
         if np.diff(packed.offsets).max(initial=0) > LONGEST:
             raise InputError(f"these postings take at most {LONGEST} steps a track; cut longer ones")
@@ -162,7 +162,7 @@ class Postings:
         return PostingRun(*map(freeze, (*trigrams.distinct_keys(keys), entries, times)))
 
     def delete(self, entries: Iterable[int]) -> None:
-        """Forget entries: they are found no more, and their memory is freed as runs are merged.
+        """Remove entries: they are found no more, and their memory is freed as runs are merged.
 
         The other entries keep their numbers.
         """
@@ -181,27 +181,27 @@ class Postings:
             self._runs = tuple(run for run in thinned if len(run.keys))
 
     def tally(self, query: Fingerprint) -> Tally:
-        """How often the query's trigrams occur here."""
+        """Return how often the query's trigrams occur here."""
         runs, alive = self._runs, self._alive
         return self._count_trigrams(runs, alive, self._find_trigrams(query, runs)[0])
 
     def search(self, query: Fingerprint, limit: int, tally: Tally | None = None) -> Votes:
-        """The `limit` entries with the heaviest vote for one place in them.
+        """Return the `limit` entries with the heaviest votes for one place in them.
 
-        Exact, but for the commonest trigrams of a query that would cast over `MOST_VOTES`. Where these
-        entries are only some of many, the `tally` of all says what is rare.
+        Exact, but for the commonest trigrams of a query that would cast over `MOST_VOTES`. Where
+        this is one of several shards, the `tally` of all says what is rare.
         """
         if limit < 1:
             raise InputError(f"a search needs a limit of 1 or more, got {limit}")
-        runs, alive = self._runs, self._alive  # as they stand now
+        runs, alive = self._runs, self._alive  # as they are now
         if not runs:
             return Votes(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64))
         bounds, times = self._find_trigrams(query, runs)
         counts, occurrences = tally or self._count_trigrams(runs, alive, bounds)
         rarest = np.argsort(counts, kind="stable")
         kept = rarest[(counts[rarest] > 0) & (np.cumsum(counts[rarest]) <= MOST_VOTES)]
-        rarity = 0.1 + np.log(occurrences / counts[kept])
-        weights = np.rint(_UNIT * rarity).astype(np.int32)
+        idf = 0.1 + np.log(occurrences / counts[kept])
+        weights = np.rint(_UNIT * idf).astype(np.int32)
         return _rank_votes(
             _QueryTrigrams(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch
         )
@@ -209,7 +209,7 @@ class Postings:
     def _count_trigrams(
         self, runs: tuple[PostingRun, ...], alive: NDArray[np.bool_], bounds: IntArray
     ) -> Tally:
-        """Of the living alone: what is rare must not depend on who was here once."""
+        """Without deleted entries: how rare a trigram is must not depend on them."""
         if alive.all():
             return Tally((bounds[:, 1] - bounds[:, 0]).sum(axis=0), sum(len(run.entries) for run in runs))
         counts = np.zeros(bounds.shape[2], np.int64)
@@ -258,7 +258,7 @@ class Postings:
 
 
 class _Scratch(threading.local):
-    """A thread's own place to count in: all 0 between searches, so that nobody need clear a million."""
+    """Counters of one thread: all 0 between searches, so that a million need not be cleared."""
 
     def __init__(self) -> None:
         self._counters = np.zeros((2, 0), np.int32)
@@ -271,7 +271,7 @@ class _Scratch(threading.local):
 
 
 def _rank_votes(asked: _QueryTrigrams, alive: NDArray[np.bool_], limit: int, scratch: _Scratch) -> Votes:
-    """Count all votes of an entry first; by place only where the total leaves a chance."""
+    """Count all votes of an entry first; by place only where the total may suffice."""
     totals, slots = scratch.counters(len(alive))[:, : len(alive)]
     votes = int((asked.bounds[:, 1] - asked.bounds[:, 0]).sum())
     touched, count = np.empty(votes + 1, dtype=np.int64), 0
@@ -286,7 +286,7 @@ def _rank_votes(asked: _QueryTrigrams, alive: NDArray[np.bool_], limit: int, scr
         slots[chosen] = 0
         scores, offsets = trigrams.best_places(*cast, len(chosen), TOLERANCE)
         order = np.lexsort((chosen, -scores))[:limit]
-        # Nobody who was left out can have more votes for one place than votes at all.
+        # An entry that was left out cannot have more votes for one place than votes in all.
         if len(chosen) == len(known) or scores[order[-1]] >= least:
             best = (scores[order] / _UNIT).astype(np.float32)
             return Votes(chosen[order], best, offsets[order])
@@ -296,10 +296,10 @@ def _rank_votes(asked: _QueryTrigrams, alive: NDArray[np.bool_], limit: int, scr
 def _collect_votes(
     asked: _QueryTrigrams, slots: NDArray[np.int32]
 ) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
-    """Who of those with a seat is voted for, with which offset and weight."""
+    """The votes for entries with a slot: slot, offset, weight."""
     parts = [
         trigrams.collect(run.entries, run.times, first, end, asked.times, asked.weights, slots)
         for run, (first, end) in zip(asked.runs, asked.bounds, strict=True)
     ]
-    who, offsets, heavy = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return who, offsets, heavy
+    hits, offsets, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return hits, offsets, weights

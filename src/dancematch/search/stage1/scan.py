@@ -1,8 +1,8 @@
-"""A question put to a block: the kernels that walk columns (`blocks.py`) and add up what they say.
+"""The kernels that score the entries of a block (`blocks.py`) for a query: sums over the query's columns.
 
-A query's weights are whole numbers as well, as large as they can be without any sum overflowing. What is
-summed then depends neither on the order nor on which columns are dense, so that an entry's score is the same
-to the last bit in whatever block it stands. Rounding loses no more than adding up in float32 would.
+A query's weights are whole numbers too, as large as they can be without any sum overflowing. A sum then
+depends neither on the order nor on which columns are dense, so that an entry's score is the same to the last
+bit in whatever block it lies. Rounding loses no more than adding up in float32 would.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ QueryCells = tuple[
 def quantise_weights(
     weights: NDArray[np.float64], highest: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Weights [C, K] as whole numbers, and the unit of each channel, for codes up to `highest`."""
-    room = LARGEST / highest - weights.shape[1]  # a half a word is lost by rounding up, at most
+    """Return weights [C, K] as whole numbers, and the unit of each channel, for codes up to `highest`."""
+    room = LARGEST / highest - weights.shape[1]  # rounding up adds at most a half per word
     units = np.maximum(weights.sum(axis=1) / room, 1e-30)
     return np.rint(weights / units[:, None]).astype(np.int32), units
 
@@ -53,8 +53,8 @@ def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _add_list(places, first, end, share, sums):  # type: ignore[no-untyped-def]
-    # Unsigned, since numba would ask of every signed place whether it counts from the end. Four at a
-    # time, since no place comes twice in a group, which the compiler cannot know.
+    # Unsigned, since numba checks every signed place for counting from the end. Four at a time, since no
+    # place comes twice in a group, which the compiler cannot know.
     at, end, four = np.uint64(first), np.uint64(end), np.uint64(4)
     while at + four <= end:
         one, two = places[at], places[at + np.uint64(1)]
@@ -92,10 +92,10 @@ def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
-    """One score an entry: `combine_channels` of its cosines with the query.
+    """Return one score per entry: `combine_channels` of its cosines with the query.
 
     `known`: occurrences, inverse norms, and whether the block is complete, that is, every
-    entry shows every channel: then there is nothing to be shared out.
+    entry shows every channel: then all share the same channels.
     """
     occurrences, inverse, complete = known
     entries = inverse.shape[1]
@@ -125,18 +125,18 @@ def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def search(known, query_cells, sums, entries, best):  # type: ignore[no-untyped-def]
-    """Let a block's entries (alive, ids) in among the best (scores, ids) for a query."""
+    """Merge a block's entries (alive, ids) into the best (scores, ids) for a query."""
     alive, ids = entries
     _keep_best(score(known, query_cells, sums), alive, ids, *best)
 
 
 @njit(cache=True, nogil=True)
 def _keep_best(scores, alive, ids, best_scores, best_ids):  # type: ignore[no-untyped-def]
-    """Let living entries replace the worst of the best: a heap, lowest score, then highest id, on top."""
+    """Replace the worst of the best: a heap with the lowest score, then the highest id, on top."""
     for start in range(0, len(scores), 64):
         some = scores[start : start + 64]
         worst, better = best_scores[0], np.int32(0)
-        for entry in range(len(some)):  # counted first, many at once: hardly any stretch has one
+        for entry in range(len(some)):  # counted first, many at once: hardly any run of 64 has one
             better += np.int32(some[entry] > worst)
         if better == 0:
             continue

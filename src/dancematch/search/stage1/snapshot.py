@@ -1,4 +1,4 @@
-"""One state of the columns (`columns.py`): what a reader sees while others write."""
+"""One state of the columns (`columns.py`), which a reader works on while others write."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -26,25 +26,25 @@ from dancematch.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What a reader sees: nothing in it changes any more."""
+    """The entries at one moment; nothing in it changes."""
 
     blocks: tuple[EntryBlock, ...]
     channels: int
     cells: int
     weighting: Weighting
     stored: Weights | None = None  # the weights, if they come from a file
-    among: WordUsage | None = None  # the usage that decides, if these are only some of all entries
-    # The last weights that were made before this state, if any; let go once this state has its own.
+    among: WordUsage | None = None  # the usage of all shards, if this is one of several
+    # The last weights computed before this state, if any; dropped once this state has its own.
     earlier: list[Weights] = field(default_factory=list)
 
     @cached_property
     def entries(self) -> int:
-        """How many are not deleted."""
+        """The number of entries that are not deleted."""
         return sum(block.living for block in self.blocks)
 
     @cached_property
     def usage(self) -> WordUsage:
-        """How these entries use words."""
+        """How often these entries have each word."""
         documents, codes, squares = sum(
             (one.usage for one in self.blocks), np.zeros((3, self.cells), np.int64)
         )
@@ -53,7 +53,7 @@ class Snapshot:
 
     @cached_property
     def weights(self) -> Weights:
-        """What words and entries are worth, made when it is first asked for."""
+        """The idf of words and the norms of entries, computed on first use."""
         if self.stored is not None:
             return self.stored
         usage = self.among or self.usage
@@ -66,7 +66,7 @@ class Snapshot:
 
     @property
     def latest(self) -> list[Weights]:
-        """The weights, if they were made already, or else those before them: one at most."""
+        """The weights, if they are computed already, or else those before them: one at most."""
         made = self.stored or self.__dict__.get("weights")
         return [made] if made else self.earlier[:]
 
@@ -75,7 +75,7 @@ class Snapshot:
         return zip(self.blocks, self.weights.norms, strict=True)
 
     def query_cells(self, query: NDArray[Any], seen: FloatArray) -> QueryCells:
-        """The query as the kernels want it; [C, K] counts, in parts too, and [C] shares."""
+        """Return a query of counts [C, K], also fractions, and shares [C] as the kernels read it."""
         idf = self.weights.idf.reshape(query.shape).astype(np.float64)
         weights = query_weights(query, idf, self.weighting)
         whole, units = quantise_weights(weights, int(count_codes(self.weighting)[-1]))
@@ -84,7 +84,7 @@ class Snapshot:
         return cells, whole.ravel()[cells], cuts, seen, (units * UNITS[self.weighting]).astype(np.float32)
 
     def find(self, row: int) -> tuple[int, int]:
-        """The number of the block that an entry is in, and its place there."""
+        """Return the number of the block that an entry is in, and its place there."""
         number = bisect_right(self.blocks, row, key=lambda block: int(block.ids[0])) - 1
         if number >= 0:
             block = self.blocks[number]

@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def extract_trigrams(words, seen, offsets, channels, vocabulary):  # type: ignore[no-untyped-def]
-    """Keys, times and tracks of all trigrams of packed tracks, track by track.
+    """Return keys, times and tracks of all trigrams of packed tracks, track by track.
 
     Three times the same word is none, nor is one with a word that is not seen.
     """
@@ -56,7 +56,7 @@ def sort_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def distinct_keys(keys):  # type: ignore[no-untyped-def]
-    """The keys that occur in a sorted list, each once, and where each begins; behind them the length."""
+    """Return the distinct keys of a sorted list, and where each begins; behind them the length."""
     count = 0
     for i in range(len(keys)):
         count += i == 0 or keys[i] != keys[i - 1]
@@ -72,7 +72,7 @@ def distinct_keys(keys):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def merge(one, two, alive):  # type: ignore[no-untyped-def]
-    """Two runs as one, without the entries that are gone and the keys that nobody has any more."""
+    """Return two runs as one, without deleted entries and keys that no entry has any more."""
     keys1, starts1, entries1, times1 = one
     keys2, starts2, entries2, times2 = two
     both = _common(keys1, keys2)
@@ -100,7 +100,7 @@ def merge(one, two, alive):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _common(one, two):  # type: ignore[no-untyped-def]
-    """How many keys two lists share."""
+    """Count the keys that two lists share."""
     i, j, count = 0, 0, 0
     while i < len(one) and j < len(two):
         count += one[i] == two[j]
@@ -122,7 +122,7 @@ def _move(old, old_times, first, end, alive, entries, times, size):  # type: ign
 
 @njit(cache=True, nogil=True)
 def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
-    """Where each asked key's occurrences begin and end among `most`."""
+    """Return where the occurrences of each asked key begin and end among `most`."""
     first, end = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
     for number, key in enumerate(asked):
         low, high = 0, len(keys)
@@ -140,7 +140,7 @@ def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
-    """How many occurrences in each of the ranges are of entries that are there."""
+    """Count the occurrences in each of the ranges that are of entries not deleted."""
     counts = np.zeros(len(first), np.int64)
     for number in range(len(first)):
         for i in range(first[number], end[number]):
@@ -150,10 +150,10 @@ def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_totals(entries, first, end, weights, totals, touched, count):  # type: ignore[no-untyped-def]
-    """Add each vote to its entry; list the entries that got their first; how many are listed.
+    """Add each vote to its entry and list entries at their first vote; returns how many are listed.
 
-    `touched` has room for one more: each is written down before it is known whether it is listed already,
-    since a processor that has to guess is wrong half of the time.
+    `touched` has room for one more: each is written before it is known whether it is listed already, since a
+    branch here would be mispredicted half of the time.
     """
     for number, weight in enumerate(weights):
         for i in range(first[number], end[number]):
@@ -167,7 +167,7 @@ def count_totals(entries, first, end, weights, totals, touched, count):  # type:
 
 @njit(cache=True, nogil=True)
 def take_totals(totals, touched, alive):  # type: ignore[no-untyped-def]
-    """Those of the touched entries that are there and their totals; all totals are 0 again."""
+    """Return those of the touched entries that are not deleted and their totals; all totals are 0 again."""
     values, count = np.empty(len(touched), np.int32), 0
     for entry in touched:
         touched[count], values[count] = entry, totals[entry]
@@ -178,7 +178,7 @@ def take_totals(totals, touched, alive):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def threshold(totals, wanted):  # type: ignore[no-untyped-def]
-    """A total that `wanted` of them reach and not many more; 0 if there are fewer."""
+    """Return a total that `wanted` of them reach and not many more; 0 if there are fewer."""
     bins = np.zeros(4097, np.int64)
     largest = 1
     for total in totals:
@@ -198,27 +198,27 @@ def threshold(totals, wanted):  # type: ignore[no-untyped-def]
 def collect(entries, at, first, end, times, weights, slots):  # type: ignore[no-untyped-def]
     """The votes for entries that have a seat (from 1): seat from 0, offset, weight."""
     size = (end - first).sum()
-    who, offsets, heavy = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int32)
+    slots_hit, offsets, heavy = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int32)
     count = 0
     for number, weight in enumerate(weights):
         for i in range(first[number], end[number]):
             slot = slots[entries[i]] if entries[i] < len(slots) else 0
             if slot > 0:
-                who[count], heavy[count] = slot - 1, weight
+                slots_hit[count], heavy[count] = slot - 1, weight
                 offsets[count] = np.int64(at[i]) - times[number]
                 count += 1
-    return who[:count], offsets[:count], heavy[:count]
+    return slots_hit[:count], offsets[:count], heavy[:count]
 
 
 @njit(cache=True, nogil=True)
-def best_places(who, offsets, weights, slots, tolerance):  # type: ignore[no-untyped-def]
+def best_places(slots_hit, offsets, weights, slots, tolerance):  # type: ignore[no-untyped-def]
     """For each seat the heaviest votes within `tolerance`, and the mean of their offsets."""
     scores, places = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-    if len(who) == 0:
+    if len(slots_hit) == 0:
         return scores, places
     lowest = offsets.min()
-    by_offset, _ = _grouped(offsets - lowest, np.arange(len(who)), offsets.max() - lowest + 1)
-    order, begins = _grouped(who, by_offset, slots)
+    by_offset, _ = _group(offsets - lowest, np.arange(len(slots_hit)), offsets.max() - lowest + 1)
+    order, begins = _group(slots_hit, by_offset, slots)
     for slot in range(slots):
         left, total, moment = begins[slot], 0, 0
         for place in range(begins[slot], begins[slot + 1]):
@@ -236,7 +236,7 @@ def best_places(who, offsets, weights, slots, tolerance):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _grouped(groups, order, count):  # type: ignore[no-untyped-def]
+def _group(groups, order, count):  # type: ignore[no-untyped-def]
     """`order` brought into the order of groups (each vote's, 0..count-1), and where each group begins."""
     begins = np.zeros(count + 1, np.int64)
     for vote in order:

@@ -1,15 +1,13 @@
-"""Where a clip lies in many stretches: for each, the straight line along which the words of both agree best.
+"""Where the query lies in many segments: the straight line along which the words of both agree best.
 
-`word_alignment.place` for hundreds at once, eight stretches side by side, a lane of the processor each:
-what one word of the clip says to one step of all eight lies together, so that to shift the clip is to read
-elsewhere.
+Hundreds of segments at once, eight side by side, one lane of the processor each: the evidence of one word of
+the query for one step of all eight lies together, so that shifting the query is reading elsewhere.
 
-- Stretches are taken in the order of their length; in a shorter one's lane nothing is said behind its end.
-- The clip's words are taken a band at a time for memory's sake, and of those four at a time: the sums are
+- Segments are taken in the order of their length; in a shorter one's lane no evidence follows its end.
+- The query's words are taken one band at a time to save memory, and of those four at a time: the sums are
   read and written less often.
-- A place is an offset counted from where the clip's last word meets a stretch's first step.
-- Arrays are flat and indexed with unsigned numbers, since numba would ask of every signed one whether it
-  counts from the end.
+- A place is an offset counted from where the query's last word meets a segment's first step.
+- Arrays are flat and indexed with unsigned numbers: numba checks every signed one for counting from the end.
 """
 
 import numpy as np
@@ -18,9 +16,9 @@ from numba import njit
 from dancematch.search.stage2.local_alignment import CHUNK, add_evidence
 
 _LANES = 8
-_ROOM = 1 << 20  # numbers: of the clip's words, as many are a band as say no more
-_STEPS = 32  # of a stretch: their evidence stays at hand until it is dealt out to the lanes
-_MARGIN = 8  # steps: further than three words of the clip go at any tempo
+_ROOM = 1 << 20  # numbers of evidence in one band of the query's words
+_STEPS = 32  # of a segment, whose evidence is dealt out to the lanes at once
+_MARGIN = 8  # steps: further than three words of the query go at any tempo
 
 _U = np.uint64  # mixed with a signed number it would become a float, so every constant has it
 _L = _U(_LANES)
@@ -29,10 +27,10 @@ _1, _2, _3, _4, _5, _6, _7 = (_U(number) for number in range(1, 8))
 
 @njit(cache=True, nogil=True)
 def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared):  # type: ignore[no-untyped-def]
-    """Agreement, offset and tempo of every stretch's best line.
+    """Return agreement, offset and tempo of every segment's best line.
 
-    `table` is the clip's `localise.Profile`; `ways` [tempi, words of the clip] says how far a stretch has
-    gone at each word, `full` sums what copies of the words would say, `penalty` sets tempi back a little.
+    `table` is the query's `local_alignment.Profile`; `ways` [tempi, query words] says how far a segment has
+    advanced at each word, `full` sums the evidence that copies of the words would give, `penalty` [tempi].
     """
     count, query, lengths = len(offsets) - 1, ways.shape[1], offsets[1:] - offsets[:-1]
     longest, furthest = lengths.max() if count else 0, ways[:, -1].max()
@@ -41,19 +39,19 @@ def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared): 
     line = longest + 2 * _MARGIN
     band = min(max(1, _ROOM // (line * _LANES * CHUNK)) * CHUNK, table.shape[1])
     evidence = np.zeros((_LANES, _STEPS, band), np.float32)
-    said = np.zeros((band, line, _LANES), np.float32)
+    dealt = np.zeros((band, line, _LANES), np.float32)
     sums = np.empty((len(ways), longest + furthest + 4, _LANES), np.float32)
     tops, bounds = np.empty((len(ways), _LANES), np.float32), np.empty((len(ways), 2, _LANES), np.float32)
     order = np.argsort(lengths, kind="mergesort")
     for first in range(0, count, _LANES):
         block = order[first : first + _LANES]
-        for lane in range(_LANES):  # one without a stretch goes along with the last: nobody reads it
+        for lane in range(_LANES):  # one without a segment repeats the last; it is not read
             _bound(ways, lengths[block[min(lane, len(block) - 1)]], least_shared, bounds[:, :, lane])
         reach = _begin(sums, bounds)
         for begin in range(0, query, band):
             some = ways[:, begin : begin + band]
-            _say(table, words, seen, offsets, block, begin, some.shape[1], evidence, said)
-            _add_along(said, some, ways[:, -1], lengths[block[-1]], reach, sums)
+            _deal_evidence(table, words, seen, offsets, block, begin, some.shape[1], evidence, dealt)
+            _add_along(dealt, some, ways[:, -1], lengths[block[-1]], reach, sums)
         _find_tops(sums, reach, tops)
         for lane in range(len(block)):
             tempo = _best_tempo(tops[:, lane], penalty)
@@ -72,9 +70,9 @@ def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared): 
 
 @njit(cache=True, nogil=True)
 def _bound(ways, length, least_shared, bounds):  # type: ignore[no-untyped-def]
-    """The first place at which the clip and a stretch share enough words, and one after the last.
+    """The first place at which the query and a segment share enough words, and one after the last.
 
-    Between them they always do, since no tempo skips half of the steps. A stretch of one step may be
+    Between them they always do, since no tempo skips half of the steps. A segment of one step may be
     skipped, by tempi above 1: those keep one place, the others are as good at tempo 1.
     """
     query = ways.shape[1]
@@ -106,8 +104,8 @@ def _begin(sums, bounds):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _say(table, words, seen, offsets, block, begin, count, evidence, said):  # type: ignore[no-untyped-def]
-    """What the clip's words from `begin` on say to a block of stretches: `said` [words, steps, lanes].
+def _deal_evidence(table, words, seen, offsets, block, begin, count, evidence, dealt):  # type: ignore[no-untyped-def]
+    """Write the evidence of the query's words from `begin` on for a block of segments: [words, steps, lanes].
 
     Nothing is ever written before the first step, nor, since blocks come in the order of their
     length, behind the last. A single channel's evidence need not be added up: it stands in the table.
@@ -116,7 +114,7 @@ def _say(table, words, seen, offsets, block, begin, count, evidence, said):  # t
     source = table.reshape(-1) if alone else evidence.reshape(-1)
     rows = np.arange(_LANES * _STEPS).reshape(_LANES, _STEPS).astype(np.uint64) * _U(evidence.shape[2])
     if alone:
-        rows[:] = (len(table) - 1) * table.shape[1]  # of no word, in lanes without a stretch
+        rows[:] = (len(table) - 1) * table.shape[1]  # of no word, in lanes without a segment
     for step in range(0, length, _STEPS):
         for lane in range(len(block)):
             first, end = offsets[block[lane]] + step, offsets[block[lane] + 1]
@@ -127,7 +125,7 @@ def _say(table, words, seen, offsets, block, begin, count, evidence, said):  # t
                 shown = add_evidence(table, words, seen, first, last, begin, evidence[lane])
                 if shown < _STEPS:
                     evidence[lane, shown:] = 0
-        _deal(source, rows, min(_STEPS, length - step), said, _MARGIN + step, -(-count // 4) * 4)
+        _deal_lanes(source, rows, min(_STEPS, length - step), dealt, _MARGIN + step, -(-count // 4) * 4)
 
 
 @njit(cache=True, nogil=True)
@@ -141,9 +139,9 @@ def _look_up(table, words, seen, first, end, begin, rows):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def _deal(source, rows, steps, said, first, size):  # type: ignore[no-untyped-def]
-    """Put what stands in `rows` [lanes, steps], a number a word of the clip, as [words, steps, lanes]."""
-    target, line = said.reshape(-1), _U(said.shape[1]) * _L
+def _deal_lanes(source, rows, steps, dealt, first, size):  # type: ignore[no-untyped-def]
+    """Copy the rows of evidence [lanes, steps], one number per query word, to [words, steps, lanes]."""
+    target, line = dealt.reshape(-1), _U(dealt.shape[1]) * _L
     for step in range(steps):
         a, b, c, d = rows[0, step], rows[1, step], rows[2, step], rows[3, step]
         e, f, g, h = rows[4, step], rows[5, step], rows[6, step], rows[7, step]
@@ -157,10 +155,10 @@ def _deal(source, rows, steps, said, first, size):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _add_along(said, ways, furthest, length, reach, sums):  # type: ignore[no-untyped-def]
-    """Add what is said along every line: at each place of each tempo."""
-    flat, wide, source = sums.reshape(-1), sums.shape[1], said.reshape(-1)
-    count, line = ways.shape[1], said.shape[1] * _LANES
+def _add_along(dealt, ways, furthest, length, reach, sums):  # type: ignore[no-untyped-def]
+    """Add up the evidence along every line: at each place of each tempo."""
+    flat, wide, source = sums.reshape(-1), sums.shape[1], dealt.reshape(-1)
+    count, line = ways.shape[1], dealt.shape[1] * _LANES
     for i in range(0, count, 4):
         last = min(i + 3, count - 1)
         for tempo in range(len(ways)):
@@ -195,7 +193,7 @@ def _find_tops(sums, reach, tops):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _best_tempo(tops, penalty):  # type: ignore[no-untyped-def]
-    """The first of those that say most, once set back."""
+    """The first tempo with the largest sum after the penalty."""
     best = 0
     for tempo in range(1, len(tops)):
         if tops[tempo] - penalty[tempo] > tops[best] - penalty[best]:
@@ -205,12 +203,12 @@ def _best_tempo(tops, penalty):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _agreement(way, offset, length, value, full):  # type: ignore[no-untyped-def]
-    """What was said along a line, of all that could be."""
+    """The evidence along a line as a share of what copies would give."""
     first, end = 0, len(way)
     while first < end and way[first] + offset < 0:
         first += 1
     while end > first and way[end - 1] + offset >= length:
         end -= 1
-    # An overlap shorter than the shorter clip counts as if the rest of it had said nothing.
+    # An overlap shorter than the shorter clip counts as if the rest of it had no evidence.
     longer = max(1.0, min(len(way), length) / max(end - first, 1))
     return min(1.0, value / max((full[end] - full[first]) * longer, 1e-6))

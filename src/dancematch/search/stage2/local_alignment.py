@@ -1,4 +1,4 @@
-"""Which stretches of two clips are the same dance: local alignment of their words.
+"""Which segments of two clips are the same dance: local alignment of their words.
 
 Here word numbers count, not seconds; "tempo" is the reference's words a word of the query,
 so above 1 where the query is danced faster. Letters: Q query words, R reference words.
@@ -18,9 +18,9 @@ from dancematch.errors import InputError
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray
 
 LIMIT = 8  # segments
-SAME_SEGMENT = 0.5  # of the shorter of two query stretches, that both must cover to be one passage
+SAME_SEGMENT = 0.5  # of the shorter of two query segments, that both must cover to be one passage
 
-_TRIES = 8  # paths looked at a segment wanted: one beyond the tempo limits is passed over
+_TRIES = 8  # paths per wanted segment: one beyond the tempo limits is passed over
 _BARRED = np.float32(-1e9)
 CHUNK = 16  # numbers that the kernels' inner loops take at once
 
@@ -69,7 +69,7 @@ DEFAULT_RULES = Rules()
 
 @dataclass(frozen=True, eq=False)
 class AlignedSegment:
-    """A stretch of the query and the stretch of the reference that goes with it, as word numbers."""
+    """Two segments that match, of query and reference, as word numbers."""
 
     path: IntArray  # [k, 2]: query word, reference word of every pair that was matched; both increase
     score: float  # summed evidence beyond the expected, less the gaps
@@ -87,10 +87,10 @@ class AlignedSegment:
 
 
 class Profile:
-    """A query made ready to be compared with many references.
+    """A query as the table that references are compared with.
 
-    What each word of the vocabulary would say at each word of the query is looked up once; the
-    evidence of a reference word is then a sum of one row a channel.
+    The evidence of each word of the vocabulary at each word of the query is computed once; the
+    evidence of a reference word is then a sum of one row per channel.
     """
 
     def __init__(self, query: Fingerprint, codebook: Codebook, usual: FloatArray) -> None:
@@ -99,7 +99,7 @@ class Profile:
         self.table = profile_table(words, seen, codebook.similarity, np.asarray(usual, dtype=np.float32))
 
     def evidence(self, reference: Fingerprint) -> FloatArray:
-        """What every pair of words says for one dance, as `word_alignment.word_evidence`: [Q, R]."""
+        """Return the evidence of every pair of words, as `word_alignment.word_evidence`: [Q, R]."""
         total = np.empty((len(reference), self.table.shape[1]), np.float32)
         add_evidence(
             self.table, reference.words, reference.visibility >= SEEN_FROM, 0, len(reference), 0, total
@@ -173,12 +173,12 @@ def add_evidence(table, words, seen, first, end, begin, evidence):  # type: igno
 def align_segments(
     evidence: FloatArray, rules: Rules = DEFAULT_RULES, *, limit: int = LIMIT
 ) -> list[AlignedSegment]:
-    """The stretches of two clips that match, best first, from the evidence of their words [Q, R].
+    """Return the segments of two clips that match, best first, from the evidence of their words [Q, R].
 
     Smith-Waterman with affine gaps: a path gains what its pairs of words say beyond the expected
     and pays for words that it skips, on one side at a time; it is parted where it loses too much
-    on the way. After each path, every pair of its two stretches is barred (Waterman and Eggert
-    bar the path alone): two segments may share a stretch of one clip, but hardly of both, so
+    on the way. After each path, every pair of its two segments is barred (Waterman and Eggert
+    bar the path alone): two segments may share a segment of one clip, but hardly of both, so
     that a match does not bring its own echoes.
     """
     if evidence.ndim != 2 or not evidence.size or limit < 1:
@@ -197,7 +197,7 @@ def align_segments(
 
 
 def group_repeats(segments: Sequence[AlignedSegment]) -> list[list[AlignedSegment]]:
-    """Segments by the passage of the query they are of: a group holds one passage's places.
+    """Return segments grouped by the passage of the query that they are of.
 
     A reference that repeats an eight-count has one passage in several places. Groups and
     members come best first; a group's first member says what the passage is.

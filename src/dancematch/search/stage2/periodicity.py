@@ -18,9 +18,11 @@ from dancematch.types import SEEN_FROM, Codebook, Fingerprint
 
 Method = Literal["match", "paper"]
 LEAST_PEAK = 0.6  # theta of the paper
-LEAST_LIKENESS = 0.4  # the same for likeness, which is 0 where the dance is as like itself as at any distance
+LEAST_SIMILARITY = (
+    0.4  # the same for similarity, which is 0 where the dance is as like itself as at any distance
+)
 LEAST_PEAKS = 2
-FIRST_LAG = 2  # words: neighbours are alike in every dance
+FIRST_LAG = 2  # words: neighbours are similar in every dance
 AS_HIGH = 0.85  # of the highest peak: the first such is the period, later ones its multiples
 
 Curve = NDArray[np.float64]
@@ -51,7 +53,7 @@ def period_of(
     """
     curve = autocorrelation(fingerprint, codebook, method)
     compared = codebook is not None and method == "match"
-    least = (LEAST_LIKENESS if compared else LEAST_PEAK) if least_peak is None else least_peak
+    least = (LEAST_SIMILARITY if compared else LEAST_PEAK) if least_peak is None else least_peak
     high = [_apex(curve, lag) for lag in _strict_peaks(curve) if lag >= FIRST_LAG and curve[lag] > least]
     last = len(curve) if method == "paper" else len(fingerprint) // 2
     peaks = [peak for peak in high if peak.lag <= last]
@@ -88,7 +90,7 @@ def _apex(curve: Curve, lag: int) -> _Apex:
 def autocorrelation(
     fingerprint: Fingerprint, codebook: Codebook | None = None, method: Method = "match"
 ) -> Curve:
-    """How alike the dance is to itself so many words later, by lag from 0; NaN where nothing is seen.
+    """How similar the dance is to itself so many words later, by lag from 0; NaN where nothing is seen.
 
     To two thirds of the dance and a little beyond, so that a third time can be a peak; `paper` to the end.
     """
@@ -101,7 +103,7 @@ def autocorrelation(
         )
     if method == "paper":
         return _of_numbers(fingerprint)
-    return _of_matches(fingerprint) if codebook is None else _of_likeness(fingerprint, codebook)
+    return _of_matches(fingerprint) if codebook is None else _of_similarity(fingerprint, codebook)
 
 
 def _of_numbers(fingerprint: Fingerprint) -> Curve:
@@ -124,10 +126,10 @@ def _of_matches(fingerprint: Fingerprint) -> Curve:
     return _means([one.astype(np.float64) for one in same], seen)
 
 
-def _of_likeness(fingerprint: Fingerprint, codebook: Codebook) -> Curve:
+def _of_similarity(fingerprint: Fingerprint, codebook: Codebook) -> Curve:
     """The paper's equation with the words' vectors for their numbers, unbiased.
 
-    Likeness stands for the product of two vectors; taking away the mean over all pairs of moments
+    Similarity stands for the product of two vectors; taking away the mean over all pairs of moments
     is what centring the vectors would do.
     """
     words, seen = fingerprint.words, fingerprint.visibility >= SEEN_FROM

@@ -133,7 +133,7 @@ def rank(
 ) -> list[Match]:
     """Return the candidates most likely to be the dance of one dancer, best first; each by its best variant.
 
-    `dances` is how many the search covers: the more there are, the less a ratio is worth.
+    `dances` is how many the search covers: the more there are, the higher the E-value of a ratio.
     """
     if not len(shortlist.names):
         return []

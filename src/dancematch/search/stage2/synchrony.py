@@ -1,7 +1,7 @@
 """Whether two dancers move at the same moments: the second kind of evidence in stage two.
 
 The bones' directions of the query (`directions.py`) are correlated with those of each candidate at every
-time lag and at each of a few tempi. The peak's height says how alike the two move, the overlap how long
+time lag and at each of a few tempi. The peak's height says how similar the two move, the overlap how long
 they do, and the peak over the root mean square of all other lags how special that lag is.
 
 - All dot products of steps come from one matrix product; a lag is a diagonal of it, a lag at another tempo

@@ -20,10 +20,10 @@ from dancematch.types import BONE_NUMBERS, BoneArray
 MOST_JITTER = 0.010  # seconds
 LEAST_CORRELATION = 0.94
 LEAST_SECONDS = 4.5  # in common, each for the share of bones that both show
-LEAST_PEAK = 0.6  # of synchrony, which is coarser; no performance was found below it, so it is not looked for
+LEAST_PEAK = 0.6  # of synchrony, which is coarser; no performance was found below it, so none is measured
 
 _WINDOW, _HOP = 2.0, 2 / 3  # seconds
-_SHIFTS = np.arange(-4.0, 4.5, 0.5)  # steps around the line at which a window's lag is looked for
+_SHIFTS = np.arange(-4.0, 4.5, 0.5)  # steps around the line at which a window's lag is measured
 _MIDDLE = len(_SHIFTS) // 2
 _SHOWN = 0.6  # of what the fullest window shows, that a window must show
 _USUAL_DEVIATION = 0.05  # seconds; a window far beyond it hardly bends the line
@@ -113,7 +113,7 @@ def _window_lags(sums: Values, seconds_per_step: float) -> tuple[Values, Values,
     return (
         seconds_per_step * _peaks(heights),
         seconds_per_step * (firsts + ends)[kept] / 2,
-        np.sqrt(windows[_MIDDLE, 1, kept]) + 1e-6,  # who moves more says more about when
+        np.sqrt(windows[_MIDDLE, 1, kept]) + 1e-6,  # more movement gives a sharper lag
     )
 
 
@@ -135,8 +135,8 @@ def _straight_line(moments: Values, lags: Values, weights: Values) -> tuple[floa
     counts, deviations = weights, lags
     found: Values = np.zeros(2)
     for _ in range(_ROUNDS):
-        weighed = columns * counts[:, None]
-        found = np.asarray(np.linalg.solve(weighed.T @ columns + held, weighed.T @ lags), np.float64)
+        weighted = columns * counts[:, None]
+        found = np.asarray(np.linalg.solve(weighted.T @ columns + held, weighted.T @ lags), np.float64)
         deviations = lags - columns @ found
         counts = weights / (1 + (deviations / _USUAL_DEVIATION) ** 2)
     return float(found[0]), float(found[1]), deviations

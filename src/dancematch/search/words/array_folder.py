@@ -1,9 +1,8 @@
 """Folders of plain .npy files that are there as a whole or not at all.
 
-A cache, so nothing here fails for want of one: what is absent, half written, damaged or of another
-state counts as not there. Files are written under another name and the folder renamed when all are
-complete. Checksums cover all but the largest files, which would have to be read in full; whoever maps
-those must let no number in them lead outside an array.
+For caches: what is absent, half written, damaged or of another state counts as not there. Files are written
+to a folder of another name, which is renamed when all are complete. Checksums cover all but the largest
+files, which would have to be read in full; no number in those may lead a reader outside an array.
 """
 
 import json
@@ -24,8 +23,8 @@ from dancematch.errors import CatalogueError
 
 Parts = TypeVar("Parts", NDArray[Any], list[str])
 
-STALE_SECONDS = 3600  # an unfinished folder this old is a killed process's
-# What reading a file that is damaged, or not what it says, may raise.
+STALE_SECONDS = 3600  # an unfinished folder this old is left of a killed process
+# What reading a damaged file may raise.
 DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, tokenize.TokenError)
 
 
@@ -51,11 +50,11 @@ def replace_folder(folder: Path, about: str, write: Callable[[Path], None]) -> N
 
 
 def remove_folder(folder: Path, about: str) -> None:
-    """Let the folder be gone, if it is one of these."""
+    """Remove the folder, if it is one of these."""
     if (folder / about).is_file():
         aside = _unfinished(folder)
         try:
-            folder.replace(aside)  # gone at once for whoever opens it next
+            folder.replace(aside)  # gone at once for the next reader
         except OSError:
             aside = folder
         shutil.rmtree(aside, ignore_errors=True)
@@ -66,7 +65,7 @@ def _is_ours(folder: Path, about: str) -> bool:
 
 
 def _unfinished(folder: Path) -> Path:
-    """A name beside the folder that nobody else has."""
+    """A unique name beside the folder."""
     return folder.parent / f".{folder.name}.{uuid4().hex}.part"
 
 
@@ -92,7 +91,7 @@ def write_json(path: Path, content: Any) -> None:
     """Write a small document."""
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps(content))  # in one piece: dump() is several times slower
-        _settle(file.fileno(), file)
+        _sync(file.fileno(), file)
 
 
 def write_parts(path: Path, kind: Any, parts: Sequence[NDArray[Any]]) -> int:
@@ -109,11 +108,11 @@ def write_parts(path: Path, kind: Any, parts: Sequence[NDArray[Any]]) -> int:
             raw = np.ascontiguousarray(part, dtype=kind).reshape(-1).view(np.uint8)
             file.write(raw.data)
             check = zlib.crc32(raw.data, check)
-        _settle(file.fileno(), file)
+        _sync(file.fileno(), file)
     return check
 
 
-def _settle(number: int, file: Any) -> None:
+def _sync(number: int, file: Any) -> None:
     file.flush()
     os.fsync(number)  # else the rename could reach the disk before the contents
 
@@ -127,9 +126,9 @@ def is_large(path: Path) -> bool:
 
 
 def map_array(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
-    """A flat array left on disk; raises one of `DAMAGE` if it is of another kind, or not what was written.
+    """Return a flat array left on disk; raises one of `DAMAGE` if it is not what was written.
 
-    Without a checksum only the kind and the length in the header are looked at.
+    Without a checksum only kind and length are checked.
     """
     array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     if array.dtype != np.dtype(kind) or array.ndim != 1:
@@ -140,7 +139,7 @@ def map_array(path: Path, kind: Any, check: int | None) -> NDArray[Any]:
 
 
 def split_array(whole: Parts, sizes: Any) -> list[Parts]:
-    """An array, or list, in parts of these sizes; raises a ValueError if they are not all of it."""
+    """Return an array, or list, in parts of these sizes; raises a ValueError if they are not all of it."""
     lengths = np.asarray(sizes, dtype=np.int64)
     ends = np.cumsum(lengths).tolist()
     if len(whole) != (ends[-1] if ends else 0) or (lengths < 0).any():
@@ -149,6 +148,6 @@ def split_array(whole: Parts, sizes: Any) -> list[Parts]:
 
 
 def read_about(path: Path, form: int, stamp: str) -> Mapping[str, Any] | None:
-    """The document that says what a folder is, if it is of this format and stamp."""
+    """Return the document that describes a folder, if it is of this format and stamp."""
     about = json.loads(path.read_text(encoding="utf-8"))
     return about if about["format"] == form and about["stamp"] == stamp else None

@@ -36,12 +36,6 @@ def _window_bounds(total: int, seconds_per_word: float) -> Iterator[tuple[int, i
         yield first, first + length - 1
 
 
-def windows(fingerprint: Fingerprint) -> Iterator[Fingerprint]:
-    """Yield the windows of a long fingerprint; nothing for a short one."""
-    for first, last in window_bounds(fingerprint):
-        yield fingerprint.segment(first, last)
-
-
 class GrowingArray:
     """A numpy array that rows are appended to; what was read of it before stays as it was."""
 

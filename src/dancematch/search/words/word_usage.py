@@ -1,4 +1,4 @@
-"""How often words are used: all that the worth of a word depends on."""
+"""How often entries have each word: all that the idf depends on."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class WordUsage(NamedTuple):
-    """How some entries use words; cells are words of channels, channel by channel."""
+    """Word counts over some entries; cells are words of channels, channel by channel."""
 
     entries: int
     documents: NDArray[np.int64]  # [cells] entries that have the word
@@ -16,6 +16,6 @@ class WordUsage(NamedTuple):
 
 
 def add_usages(parts: Sequence[WordUsage]) -> WordUsage:
-    """The usage by the entries of all parts, of which there is at least one."""
+    """Return the usage of all shards together, at least one."""
     entries, documents, totals = zip(*parts, strict=True)
     return WordUsage(sum(entries), np.sum(documents, axis=0), np.sum(totals, axis=0))
