@@ -336,7 +336,6 @@ def test_several_hands_find_the_same(monkeypatch, many):
     [
         (lambda made: made.append(np.zeros((1, 3, 8), np.uint8)), r"counts must be bytes \[entries, 3, 7\]"),
         (lambda made: made.append(np.zeros((1, 3, 7))), "got float64"),
-        (lambda made: made.append(some_counts(2, 0), ["one"]), "2 entries need a name each, got 1"),
         (lambda made: made.top(np.zeros((3, 8)), SEEN, 5), r"a query needs counts \[3, 7\]"),
         (lambda made: made.top(np.full((3, 7), np.nan), SEEN, 5), "must be finite"),
         (lambda made: made.top(np.full((3, 7), -1), SEEN, 5), "not below 0"),
@@ -380,7 +379,7 @@ def test_readers_see_one_state_or_the_next_while_another_thread_writes():
 def stored(small_blocks, tmp_path):  # noqa: ARG001  (the blocks are made small)
     """Columns with several blocks and some deleted entries, and the folder they were saved in."""
     made = HistogramColumns(CHANNELS, VOCABULARY, model_id="m")
-    made.append(some_counts(60, 0), [f"dance {number}" for number in range(60)])
+    made.append(some_counts(60, 0))
     made.delete([3, 30, 59])
     made.save(tmp_path / "cache", "7")
     return made, tmp_path / "cache"

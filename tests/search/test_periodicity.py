@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dance_samples import MODEL, SECONDS_PER_WORD, random_words, shipped, toy_codebook, words
@@ -71,6 +71,8 @@ def test_a_loop_is_found_with_its_period(seed, length, times):
 @given(st.integers(0, 1000), st.integers(5, 15))
 def test_three_times_is_a_period_too(seed, length):
     """The first return lies within half the dance, the second at twice its lag, beyond it."""
+    once = loop(length, 1, seed).words  # has no loop inside
+    assume(max((once == np.roll(once, lag, axis=0)).mean() for lag in range(1, length)) < 0.35)
     dance = loop(length, 3, seed)
 
     for codebook in (None, BOOK):
