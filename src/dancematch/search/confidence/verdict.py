@@ -2,8 +2,8 @@
 
 The log likelihood ratio is a weighted sum of the scores of words and synchrony beyond the cohort's, for the
 amount that was seen. Its weights were fitted on pairs of recordings of one dance and of two
-(`calibration.json` names them, `eval/studies/fit_calibration.py` fits), and it is bounded by what they can support. A
-search of N dances expects at most N / LR dances of such a ratio by accident: the E-value.
+(`calibration.json` names them, `eval/studies/fit_calibration.py` fits), and it is bounded by what they can
+support. A search of N dances expects at most N / LR dances of such a ratio by accident: the E-value.
 """
 
 import json
