@@ -178,7 +178,7 @@ def test_a_name_is_given_once(store, changes, complaint):
 
 
 def test_a_content_is_kept_once(store):
-    """Under another name too, and the name that it has is told."""
+    """Under another name too, and the error has the name that it has."""
     put(store, "thriller", content_hash="same")
     with pytest.raises(DanceExistsError, match="this very content as 'thriller'; 'other' was not added"):
         put(store, "other", content_hash="same")
@@ -200,7 +200,7 @@ def test_removing_really_deletes(path):
     put(store, "other", seed=8)
     pieces = [whole[at : at + 32] for whole in (secret, skeleton) for at in range(0, 1200, 300)]
     assert all(piece in bytes_beside(path) for piece in pieces)
-    reader = Store(path, MODEL)  # somebody else has it open: the log is not simply thrown away
+    reader = Store(path, MODEL)  # another process has it open: the log is not simply deleted
     reader.dances()
     store.remove("secret")
     store.remove("b")
@@ -303,7 +303,7 @@ def test_what_is_no_catalogue_is_refused_and_left_alone(path, make, complaint, c
     assert before == (path.read_bytes() if path.is_file() else b"")
 
 
-def test_a_file_that_somebody_began_is_completed_by_adding_only(path):
+def test_a_file_that_was_begun_is_completed_by_adding_only(path):
     """A kill in the first moment leaves an empty file: adding goes on with it, searching says what it is."""
     path.touch()
     with pytest.raises(CatalogueError, match="is an empty file, no catalogue yet; 'dancematch add' makes it"):
@@ -377,8 +377,8 @@ def test_passwords_are_not_told():
 )
 def test_damaged_rows_are_named(address, store, column, value, read):
     store.add(Dance("thriller", "x", "x", 1.0), [StoredTrack(random_words(4, 0), dance(1))])
-    told = f"X'{value.hex()}'" if isinstance(value, bytes) else value
-    run_sql(address, f"UPDATE tracks SET {column} = {told}")  # noqa: S608  (our own names)
+    literal = f"X'{value.hex()}'" if isinstance(value, bytes) else value
+    run_sql(address, f"UPDATE tracks SET {column} = {literal}")  # noqa: S608  (our own names)
     with pytest.raises(CatalogueError, match="of 'thriller' are damaged"):
         store.fingerprints() if read == "fingerprints" else store.motions("thriller")
 
@@ -396,8 +396,8 @@ def test_two_processes_may_add_at_once(address):
     store.close()
 
 
-def test_readers_go_on_while_somebody_writes(address, store):
-    """A writer in the middle of its work keeps nobody from opening and reading what was there before."""
+def test_readers_go_on_while_another_process_writes(address, store):
+    """A writer in the middle of its work does not keep others from opening and reading the state before."""
     put(store, "before")
     with store.transaction("BEGIN IMMEDIATE") as writing:
         writing.exec_driver_sql("UPDATE dances SET label = 'half done'")
@@ -413,16 +413,16 @@ def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
     """Kill -9 in the middle of adding: all acknowledged dances are there and found, at most one more."""
     adder = run(ADD_MANY, str(address), "d", "100000")
     assert adder.stdout is not None
-    told = [adder.stdout.readline().strip() for _ in range(20)]
+    acknowledged = [adder.stdout.readline().strip() for _ in range(20)]
     adder.kill()
-    told += adder.stdout.read().split()  # not communicate(): it knows nothing of lines read ahead
+    acknowledged += adder.stdout.read().split()  # not communicate(): it knows nothing of lines read ahead
     adder.communicate()
     store = Store(address, MODEL, create=False)
     found = store.fingerprints()
     wanted = random_words(STEPS, 7)
 
-    assert len(told) <= len(found) <= len(told) + 1
-    assert set(told) <= set(names(store))
+    assert len(acknowledged) <= len(found) <= len(acknowledged) + 1
+    assert set(acknowledged) <= set(names(store))
     assert store.generation == len(found)
     assert [] == list(find_problems(store))
     matches = Engine(toy_codebook(), found).search([Query(wanted.segment(20, 60))], limit=1)
@@ -449,14 +449,14 @@ except CatalogueError as error:
 def test_a_full_disk_is_our_error_and_loses_nothing(path):
     """A file that may not grow stands in for a disk without room."""
     filler = run(FILL_THE_DISK, str(path))
-    told, complaints = filler.communicate(timeout=60)
+    acknowledged, complaints = filler.communicate(timeout=60)
     complaint, left = complaints.splitlines()
     store = Store(path, MODEL, create=False)
 
     assert 0 == filler.returncode
     assert complaint.startswith(f"the catalogue {path} cannot be used: ")
-    assert 2 < len(told.split()) == int(left)
-    assert told.split() == names(store)
+    assert 2 < len(acknowledged.split()) == int(left)
+    assert acknowledged.split() == names(store)
     put(store, "there is room again")
     store.close()
 
@@ -508,7 +508,7 @@ def test_threads_may_read_while_a_catalogue_comes_into_being(path):
     lazy.close()
 
 
-def test_a_catalogue_that_somebody_else_makes_meanwhile_is_seen(path):
+def test_a_catalogue_that_another_process_makes_meanwhile_is_seen(path):
     """Two begin with nothing, lazily: the second goes on with what the first has made."""
     first, second = Store(path, MODEL, lazily=True), Store(path, MODEL, lazily=True)
     assert [] == names(second)
@@ -534,7 +534,7 @@ def test_a_place_where_nothing_can_be_made_is_an_error_before_the_work(tmp_path,
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\t", "a\nb", "bell\x07", "break\u2028", "half\ud800"])
-def test_a_name_that_nobody_could_type_is_refused(name):
+def test_a_name_that_cannot_be_typed_is_refused(name):
     with pytest.raises(InputError, match="give another id") as caught:
         require_name(name)
 

@@ -174,7 +174,7 @@ def test_the_states_do_not_grow_for_ever(store, monkeypatch):
 
 
 def test_the_log_of_removals_does_not_grow_for_ever(store, address, monkeypatch):
-    """Whoever is too far behind starts anew; whoever is not is told everything."""
+    """A cache that is too far behind starts again; any other gets every change."""
     monkeypatch.setattr(change_log, "KEPT_GENERATIONS", 10)
     for number in range(20):
         store.add(*new(f"d{number}"))
@@ -233,7 +233,7 @@ def seen(store: Store, name: str) -> list[bool]:
     ("start", "end", "unseen"),
     [(1.0, 2.0, range(2, 4)), (1.2, 1.3, range(2, 3)), (0, 0.4, range(1)), (19.0, 99.0, range(38, 40))],
 )
-def test_every_word_that_an_excluded_stretch_touches_is_unseen(store, start, end, unseen):
+def test_every_word_that_an_excluded_segment_touches_is_unseen(store, start, end, unseen):
     store.add(*new("a"))
     store.exclude("a", Span(start, end))
 
@@ -249,7 +249,7 @@ def test_excluding_is_on_the_clock_of_the_source(store):
 
 
 def test_borders_that_rounding_moved_exclude_no_neighbour(store):
-    """A stretch that ends where a word begins leaves that word alone, whatever a word's length."""
+    """A segment that ends where a word begins leaves that word alone, whatever a word's length."""
     made = Fingerprint(np.zeros((100, 2), int), 8, 4 / 30, MODEL, start=0.1)
     store.add(Dance("a", "x", "x", 20.0), [StoredTrack(made)])
     for first in range(0, 100, 10):
@@ -258,7 +258,7 @@ def test_borders_that_rounding_moved_exclude_no_neighbour(store):
     assert [step % 10 > 4 for step in range(100)] == seen(store, "a")
 
 
-def test_an_excluded_stretch_is_not_found_and_the_rest_is(store):
+def test_an_excluded_segment_is_not_found_and_the_rest_is(store):
     store.add_many([new(name) for name in "abcdefgh"])
     whole = dict(store.fingerprints())["c"]
     (before,) = Engine(toy_codebook(), store.fingerprints()).search([Query(whole.segment(2, 14))], limit=1)
@@ -291,15 +291,15 @@ def test_exclusions_are_listed_replaced_and_cleared(store):
     assert [] == store.exclusions()
 
 
-def test_a_stretch_ends_where_the_dance_does(store):
+def test_a_segment_ends_where_the_dance_does(store):
     store.add(*new("a"))
 
     assert Exclusion("a", 19.0, 20.0, "bows") == store.exclude("a", Span(19, 99), "bows")
     assert [Exclusion("a", 19.0, 20.0, "bows")] == store.exclusions("a")
 
 
-def test_stretches_that_overlap_become_one(store):
-    """Both reasons are kept, that of a stretch which is covered is not; neighbours stay two."""
+def test_segments_that_overlap_become_one(store):
+    """Both reasons are kept, that of a segment which is covered is not; neighbours stay two."""
     store.add(*new("a"))
     store.exclude("a", Span(1, 3), "walks on")
     store.exclude("a", Span(5, 7), "bows")
@@ -328,7 +328,7 @@ def emptied(store: Store) -> Store:
 @settings(max_examples=20, deadline=None, suppress_health_check=ONE_STORE)
 @given(spans=st.lists(STRETCHES, min_size=1, max_size=8))
 def test_whatever_is_excluded_is_unseen_and_nothing_else(store, spans):
-    """However the stretches overlap, they are kept apart from each other and within the dance."""
+    """However the segments overlap, they are kept apart from each other and within the dance."""
     emptied(store).add(*new("a"))
     for span in spans:
         store.exclude("a", span)

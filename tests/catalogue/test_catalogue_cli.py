@@ -1,4 +1,4 @@
-"""The verbs of a catalogue when something is in their way: told once, early, and nothing left behind."""
+"""The verbs of a catalogue when something is in their way: one message, early, and nothing left behind."""
 
 import os
 import subprocess

@@ -88,7 +88,7 @@ def tell(value: object) -> None:
 
 
 def lines_of_a_killed_child(work: Callable[[Callable[[str], object]], None], delay: float) -> list[str]:
-    """Fork a child, kill it `delay` seconds after its first line, and return all lines it has told."""
+    """Fork a child, kill it `delay` seconds after its first line, and return all lines it has written."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -103,11 +103,11 @@ def lines_of_a_killed_child(work: Callable[[Callable[[str], object]], None], del
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), status
-    told = b""
+    written = b""
     while piece := os.read(reading, 65536):
-        told += piece
+        written += piece
     os.close(reading)
-    return told.decode().splitlines()
+    return written.decode().splitlines()
 
 
 def add_and_remove(path: str, prefix: str, mine: list[str], say: Callable[[str], object]) -> None:
@@ -278,29 +278,29 @@ def test_two_writers_and_three_readers_at_once(tmp_path):
 def fill_the_disk(path: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
     store = Store(path, MODEL)
-    told: list[str] = []
+    written: list[str] = []
     complaints: list[str] = []
     while len(complaints) < 3:
-        batch = [f"{len(told)}-{more}" for more in range(4)]
+        batch = [f"{len(written)}-{more}" for more in range(4)]
         try:
             store.add_many([made(name) for name in batch])
-            told += batch
+            written += batch
         except CatalogueError as error:
             complaints.append(str(error))
-    tell([sorted(told), complaints, [dance.dance_id for dance in store.dances()]])
+    tell([sorted(written), complaints, [dance.dance_id for dance in store.dances()]])
 
 
 def test_a_full_disk_refuses_a_batch_entirely_and_keeps_all_others(tmp_path):
     """A file that may not grow stands in for a disk without room; it can be tried again and again."""
     path = tmp_path / "dances.db"
-    ((told, complaints, left),) = report_of(start(fill_the_disk, path))
+    ((written, complaints, left),) = report_of(start(fill_the_disk, path))
     store = Store(path, MODEL, create=False)
 
-    assert 4 <= len(told)
+    assert 4 <= len(written)
     for complaint in complaints:
         assert complaint.startswith(f"the catalogue {path} cannot be used: ")
         assert "\n" not in complaint
-    assert told == left == [dance.dance_id for dance in store.dances()]
+    assert written == left == [dance.dance_id for dance in store.dances()]
     assert ([], []) == (half_dances(store), list(find_problems(store)))
     store.add(*made("room-1"))
     store.exclude("room-1", Span(0, 1))

@@ -348,7 +348,7 @@ def test_dances_are_removed_by_label_and_collection_only_if_that_is_meant(run, l
 
 
 def test_a_catalogue_tells_of_itself_in_python_too(labelled):
-    """The same answers as the verbs give, and an excluded stretch no longer counts in a search."""
+    """The same answers as the verbs give, and an excluded segment no longer counts in a search."""
     with open_catalogue(labelled, create=False) as known:
         known.exclude("a", Span(0, 99), "all of it")
 

@@ -118,7 +118,7 @@ def test_the_files_are_plain(source, folder):
     } == kinds
 
 
-def test_an_empty_catalogue_can_be_exported_and_imported(tmp_path, folder):
+def test_an_empty_catalogue_can_be_copied_there_and_back(tmp_path, folder):
     Store(tmp_path / "empty.db", MODEL).close()
 
     assert Copied() == export(tmp_path / "empty.db", folder)
@@ -142,7 +142,7 @@ def test_an_interrupted_copy_goes_on_and_is_not_taken_for_a_whole_one(source, fo
     assert WHOLE == bring(folder, tmp_path / "other.db")
 
 
-def test_what_a_killed_export_left_half_written_is_cleared_away(source, folder):
+def test_what_a_killed_copy_left_half_written_is_cleared_away(source, folder):
     """Files of processes that are gone, or were numbered as we are; not those of one that runs."""
     folder.mkdir()
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
@@ -157,7 +157,7 @@ def test_what_a_killed_export_left_half_written_is_cleared_away(source, folder):
     }
 
 
-def test_exporting_again_without_a_change_writes_nothing(source, folder):
+def test_copying_again_without_a_change_writes_nothing(source, folder):
     export(source, folder)
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
 
@@ -178,7 +178,7 @@ def change_by_excluding(store: Store) -> None:
 
 
 @pytest.mark.parametrize("change", [change_by_adding, change_by_removing, change_by_excluding])
-def test_an_export_of_another_time_is_replaced_only_when_asked(source, folder, tmp_path, change):
+def test_a_folder_of_another_time_is_replaced_only_when_asked(source, folder, tmp_path, change):
     """And then nothing of what was removed in between is left in the folder."""
     export(source, folder)
     before = files(folder)
@@ -194,7 +194,7 @@ def test_an_export_of_another_time_is_replaced_only_when_asked(source, folder, t
     assert files(tmp_path / "fresh") == files(folder)
 
 
-def test_a_folder_of_somebody_else_is_left_alone(source, folder):
+def test_a_folder_of_another_program_is_left_alone(source, folder):
     folder.mkdir()
     (folder / HEADER).write_text('{"format": "recipes"}')
     for force in (False, True):
@@ -248,7 +248,7 @@ def lines_of(folder: Path) -> list[dict]:
 
 
 def test_checksums_come_along(source, folder, tmp_path):
-    """What is imported has the checksums that it was exported with, by the line and in the catalogue."""
+    """What is copied back has the checksums of the folder's lines."""
     export(source, folder)
     bring(folder, tmp_path / "other.db")
     kept = fetch(
@@ -266,7 +266,7 @@ def test_checksums_come_along(source, folder, tmp_path):
     assert [False, True, True] == [skeletons is None for _, skeletons in told]
 
 
-def test_arrays_that_somebody_changed_are_not_imported(source, folder, tmp_path):
+def test_changed_arrays_are_not_copied(source, folder, tmp_path):
     """A whole and readable file of arrays, with one word or joint other than what was exported."""
     export(source, folder)
     (polka,), (thriller,) = folder.glob("polka*.npz"), folder.glob("Thriller*.npz")
@@ -282,7 +282,7 @@ def test_arrays_that_somebody_changed_are_not_imported(source, folder, tmp_path)
     assert not (tmp_path / "other.db").exists()  # nothing of it was good
 
 
-def test_an_export_without_checksums_is_damaged(source, folder, tmp_path):
+def test_a_folder_without_checksums_is_damaged(source, folder, tmp_path):
     export(source, folder)
     lines = lines_of(folder)
     del lines[0]["dancers"][0]["words_checksum"]
@@ -377,7 +377,7 @@ def with_other_arrays(folder: Path) -> None:
         in_dancers(words_checksum="none"),
     ],
 )
-def test_a_damaged_dance_is_named_and_the_others_are_imported(source, folder, tmp_path, damage):
+def test_a_damaged_dance_is_named_and_the_others_are_copied(source, folder, tmp_path, damage):
     export(source, folder)
     damage(folder)
     done = bring(folder, tmp_path / "other.db")

@@ -72,7 +72,7 @@ def test_a_server_that_does_not_let_us_in_is_one_sentence(postgresql, change, co
 
 @pytest.mark.parametrize("way", ["PGPASSWORD", "PGPASSFILE", "query"])
 def test_the_password_need_not_stand_before_the_host(postgresql, url, tmp_path, monkeypatch, way):
-    """PostgreSQL's own ways to give it work; given among the options it is not told either."""
+    """PostgreSQL's own ways to give it work; given among the options it is not shown either."""
     bare = url.replace(f":{PASSWORD}@", "@")
     if way == "PGPASSWORD":
         monkeypatch.setenv("PGPASSWORD", PASSWORD)
@@ -121,7 +121,7 @@ def test_a_database_that_is_empty_or_of_another_program_is_left_alone(url):
     assert [("theirs",)] == fetch(url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
 
 
-def test_somebody_who_may_only_read_can_read_and_is_told_so(store, url):
+def test_a_user_without_the_right_to_write_can_read(store, url):
     store.add(*new("a"))
     schema = url.rpartition("%3D")[2]
     run_sql(
@@ -141,7 +141,7 @@ def test_somebody_who_may_only_read_can_read_and_is_told_so(store, url):
 
 
 def test_a_generation_is_not_seen_before_the_one_before_it(store, url):
-    """A writer in the middle of its work keeps the next from counting: nobody can miss what it did."""
+    """A writer in the middle of its work keeps the next from counting: no reader can miss what it did."""
     other = Store(url, MODEL)
     done = threading.Event()
 
@@ -157,14 +157,14 @@ def test_a_generation_is_not_seen_before_the_one_before_it(store, url):
         with store.transaction() as reading:  # another connection
             assert 0 == store.state(reading).generation
     adding.join(PATIENCE_SECONDS)
-    told = store.changes(1)
+    found = store.changes(1)
 
-    assert told is not None
-    assert (2, ["second"]) == (told.generation, [track.dance_id for track in told.added])
+    assert found is not None
+    assert (2, ["second"]) == (found.generation, [track.dance_id for track in found.added])
     other.close()
 
 
-def test_whoever_reads_sees_one_state_to_the_end(store, url):
+def test_a_reader_sees_one_state_to_the_end(store, url):
     """Whatever others add and commit meanwhile."""
     store.add(*new("before"))
     other = Store(url, MODEL)
@@ -195,7 +195,7 @@ def test_a_writer_does_not_wait_for_ever(url, monkeypatch):
 
 
 def test_a_connection_that_is_lost_is_one_sentence_and_the_next_one_works(store, url):
-    """In the middle of a transaction it is told; between two it is not even noticed."""
+    """In the middle of a transaction it is an error; between two it is not even noticed."""
     store.add(*new("a"))
     kill = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -257,27 +257,29 @@ def adding(url: str, prefix: str) -> subprocess.Popen[str]:
 
 
 def test_a_server_that_restarts_in_the_middle_loses_nothing_acknowledged(postgresql, url):
-    """Crashed while two processes add: each ends with one sentence, and all that they were told is there."""
+    """Crashed while two processes add: each ends with one sentence, all that was acknowledged is there."""
     adders = {prefix: adding(url, prefix) for prefix in "ab"}
-    told = {prefix: [adder.stdout.readline().strip() for _ in range(10)] for prefix, adder in adders.items()}
+    written = {
+        prefix: [adder.stdout.readline().strip() for _ in range(10)] for prefix, adder in adders.items()
+    }
     postgresql.crash()
     for prefix, adder in adders.items():
-        told[prefix] += adder.stdout.read().split()  # not communicate(): it knows nothing of lines read ahead
+        written[prefix] += adder.stdout.read().split()  # not communicate(): it misses lines read ahead
         err = adder.communicate(timeout=PATIENCE_SECONDS)[1]
         assert 1 == len(err.splitlines())
         assert re.search("was lost|is starting or stopping|no server answers", err)
     store = Store(url, MODEL, create=False)
     found = set(names(store))
 
-    assert found >= {name for some in told.values() for name in some}
-    assert len(found) <= sum(map(len, told.values())) + 2  # committed, but nobody could be told any more
+    assert found >= {name for some in written.values() for name in some}
+    assert len(found) <= sum(map(len, written.values())) + 2  # committed, but no longer acknowledged
     assert store.generation == len(found) == len(store.fingerprints())
     store.add(*new("and on"))
     store.close()
 
 
 def test_changes_can_be_followed_while_several_processes_add(store, url):
-    """However the additions of others interleave, whoever follows them misses none."""
+    """However the additions of others interleave, a reader that follows them misses none."""
     adders = [adding(url, prefix) for prefix in "ab"]
     state, held = store.everything().generation, set()
     until = time.monotonic() + PATIENCE_SECONDS
@@ -329,7 +331,7 @@ def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypa
     assert [0, 0, 1, 0, 0, 0, 0, 1, 0] == [answer.code for answer in answers]
     assert "has the label 'none'" in answers[2].complaint
     assert "dance1" == answers[1].objects[0]["dancers"][0]["candidates"][0]["dance_id"]
-    assert ["dance1", "dance2"] == [told["dance_id"] for told in answers[3].objects]
+    assert ["dance1", "dance2"] == [line["dance_id"] for line in answers[3].objects]
     assert not any(PASSWORD in answer.out + answer.err for answer in answers)
 
 

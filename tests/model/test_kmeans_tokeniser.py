@@ -351,7 +351,7 @@ def test_too_little_to_learn_from_is_refused(motions, options, complaint):
         fit_kmeans(motions, **options)
 
 
-def test_somebody_who_never_moves_teaches_words_all_the_same():
+def test_words_can_be_fitted_to_a_dancer_who_never_moves():
     model = fit_kmeans([standing(60)], vocabulary=4)
 
     assert all(np.isfinite(array).all() for array in model.arrays.values())

@@ -95,7 +95,7 @@ def test_moving_averages_are_the_papers():
     assert [1.0, 11.0] == quantiser.codebook.flatten().tolist()
 
 
-def test_a_code_that_nobody_uses_stays_until_it_counts_for_nothing():
+def test_an_unused_code_stays_until_it_counts_for_nothing():
     """The paper's epsilon: below it a code sinks to the origin, which revival must forestall."""
     quantiser = quantiser_at([[0.0], [10.0]], decay=0.5)
     for _ in range(16):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from dancematch.catalogue.transfer.dance_rows import Batch, Copied, CopySource, CopyTarget
+from dancematch.catalogue.transfer.dance_rows import Copied, CopySource, CopyTarget, DanceBatch
 from dancematch.catalogue.transfer.database_rows import DatabaseTarget, open_database
 from dancematch.catalogue.transfer.plain_folder import FolderTarget, open_folder
 from dancematch.errors import InputError
@@ -57,7 +57,7 @@ def _open_target(where: str | Path, source: CopySource, force: bool) -> CopyTarg
     return DatabaseTarget(where, source)
 
 
-def _put_batch(target: CopyTarget, batch: Batch, total: int) -> Copied:
+def _put_batch(target: CopyTarget, batch: DanceBatch, total: int) -> Copied:
     damaged = {
         dance.name: "is damaged; 'dancematch doctor' says more"
         for dance in batch.dances

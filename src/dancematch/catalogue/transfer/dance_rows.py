@@ -1,6 +1,6 @@
 """Dances on their way from one catalogue to another, as rows of the tables."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
@@ -52,14 +52,11 @@ class DanceRows:
         return bool(self.dancers) and self.stored_checksums() == checksums_by_dancer(self.dancers)
 
 
-def checksums_by_dancer(dancers: Sequence[Sequence[Any]]) -> Checksums:
+def checksums_by_dancer(dancers: Iterable[Sequence[Any]]) -> Checksums:
     """Compute the checksums of rows that begin with `TRACK_COLUMNS`."""
     return {
-        values[_DANCER]: (
-            checksum_of_words(*_words_of(values)),
-            checksum_of_skeletons(*_skeletons_of(values)),
-        )
-        for values in dancers
+        row[_DANCER]: (checksum_of_words(*_words_of(row)), checksum_of_skeletons(*_skeletons_of(row)))
+        for row in dancers
     }
 
 
@@ -86,7 +83,7 @@ class Copied:
 
 
 @dataclass(frozen=True)
-class Batch:
+class DanceBatch:
     """Some dances of a source, and those that could not be read with the reason."""
 
     dances: list[DanceRows]
@@ -100,7 +97,7 @@ class CopySource:
     where: str
     model_id: str
     total: int  # dances
-    batches: Callable[[int], Iterator[Batch]]  # of about so many dancers each
+    batches: Callable[[int], Iterator[DanceBatch]]  # of about so many dancers each
 
 
 class CopyTarget(Protocol):

@@ -19,10 +19,10 @@ from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, dances
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer.dance_rows import (
     DIFFERS,
-    Batch,
     Checksums,
     Copied,
     CopySource,
+    DanceBatch,
     DanceRows,
     checksums_by_dancer,
 )
@@ -49,7 +49,7 @@ def open_database(where: str | Path) -> Iterator[CopySource]:
         store.close()
 
 
-def _read_batches(connection: sa.Connection, size: int) -> Iterator[Batch]:
+def _read_batches(connection: sa.Connection, size: int) -> Iterator[DanceBatch]:
     """Read the dances in the order of their keys, in batches that fit into memory well."""
     query = sa.select(dances.c.key, *(dances.c[name] for name in DANCE_COLUMNS), *_plain_columns())
     query = query.join_from(dances, tracks, isouter=True).order_by(dances.c.key, tracks.c.dancer)
@@ -75,12 +75,12 @@ def _plain_columns() -> "list[sa.ColumnElement[Any]]":
     return [sa.type_coerce(tracks.c[name], sa.types.NULLTYPE) for name in TRACK_COLUMNS]
 
 
-def _with_exclusions(connection: sa.Connection, batch: dict[int, DanceRows]) -> Batch:
+def _with_exclusions(connection: sa.Connection, batch: dict[int, DanceRows]) -> DanceBatch:
     within = exclusions.c.dance.between(min(batch), max(batch))
     query = sa.select(exclusions).where(within).order_by(exclusions.c.start, exclusions.c.end)
     for row in connection.execute(query).mappings():
         batch[row["dance"]].excluded.append({name: row[name] for name in ("start", "end", "reason")})
-    return Batch(list(batch.values()))
+    return DanceBatch(list(batch.values()))
 
 
 class DatabaseTarget:
@@ -144,10 +144,10 @@ class DatabaseTarget:
     def _read_back(self, batch: Sequence[DanceRows]) -> dict[str, Checksums]:
         """Compute the checksums of what is in the database, by content."""
         query = sa.select(*_plain_columns(), dances.c.content_hash).join_from(tracks, dances)
-        found: dict[str, list[Sequence[Any]]] = {}
+        found: dict[str, Checksums] = {}
         with self._store.transaction() as connection:
             contents = [dance.content for dance in batch]
             wanted = bulk_insert.is_among(connection, dances.c.content_hash, contents)
             for row in connection.execute(query.where(wanted)).all():
-                found.setdefault(row[-1], []).append(row)
-        return {content: checksums_by_dancer(rows) for content, rows in found.items()}
+                found.setdefault(row[-1], {}).update(checksums_by_dancer([row]))
+        return found

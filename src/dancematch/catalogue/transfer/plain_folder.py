@@ -27,7 +27,7 @@ from dancematch.catalogue.records import Exclusion
 from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
-from dancematch.catalogue.transfer.dance_rows import DIFFERS, Batch, Copied, CopySource, DanceRows
+from dancematch.catalogue.transfer.dance_rows import DIFFERS, Copied, CopySource, DanceBatch, DanceRows
 from dancematch.errors import DanceMatchError, FormatError, InputError
 from dancematch.formats.archive import Archive
 from dancematch.formats.files import read_bytes, read_json, write_bytes
@@ -60,15 +60,15 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
     header, lines = found
     model_id = str(header["model_id"])
 
-    def batches(size: int) -> Iterator[Batch]:
+    def batches(size: int) -> Iterator[DanceBatch]:
         for first in range(0, len(lines), size):
             yield _read_batch(folder, lines[first : first + size], model_id)
 
     yield CopySource(str(folder), model_id, len(lines), batches)
 
 
-def _read_batch(folder: Path, lines: Sequence[Line], model_id: str) -> Batch:
-    batch = Batch([])
+def _read_batch(folder: Path, lines: Sequence[Line], model_id: str) -> DanceBatch:
+    batch = DanceBatch([])
     for line in lines:
         try:
             batch.dances.append(_read_dance(folder, line, model_id))
