@@ -9,7 +9,6 @@ import json
 import os
 import random
 import resource
-import select
 import signal
 import sqlite3
 import subprocess
@@ -29,7 +28,7 @@ from dancematch.errors import CatalogueError
 from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion, Span
 
-KILLS = 120
+KILLS = 80
 MODEL = "toy"
 
 
@@ -87,8 +86,10 @@ def tell(value: object) -> None:
     sys.stdout.flush()
 
 
-def lines_of_a_killed_child(work: Callable[[Callable[[str], object]], None], delay: float) -> list[str]:
-    """Fork a child, kill it `delay` seconds after its first line, and return all lines it has written."""
+def lines_of_a_killed_child(
+    work: Callable[[Callable[[str], object]], None], lines: int = 1, delay: float = 0
+) -> list[str]:
+    """Fork a child, kill it `delay` seconds after so many lines, and return all lines it has written."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -98,12 +99,13 @@ def lines_of_a_killed_child(work: Callable[[Callable[[str], object]], None], del
         finally:
             os._exit(1)
     os.close(writing)
-    select.select([reading], [], [], 20)
+    written = b""
+    while written.count(b"\n") < lines and (piece := os.read(reading, 65536)):
+        written += piece
     time.sleep(delay)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), status
-    written = b""
     while piece := os.read(reading, 65536):
         written += piece
     os.close(reading)
@@ -148,7 +150,8 @@ def kill_many(path: str, kills: str) -> None:
         mine = sorted(there)
         lines = lines_of_a_killed_child(
             lambda say, kill=kill, mine=mine: add_and_remove(path, str(kill), mine, say),
-            chance.uniform(0, 0.06),
+            lines=chance.randint(1, 9),
+            delay=chance.uniform(0, 0.006),
         )
         there, unsure = acknowledged(lines, there)
         store = Store(path, MODEL, create=False)
@@ -201,7 +204,7 @@ def kill_makers(path: str) -> None:
     for moment in itertools.count():
         attempt = f"{path}.{moment}"
         lines = lines_of_a_killed_child(
-            lambda say, attempt=attempt, moment=moment: make_and_halt(attempt, moment, say), delay=0
+            lambda say, attempt=attempt, moment=moment: make_and_halt(attempt, moment, say)
         )
         connection = sqlite3.connect(attempt)
         tables = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
