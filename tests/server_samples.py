@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import httpx
 
 from dancematch.server.options import Options, WorkLimits
@@ -57,6 +59,12 @@ def wait_for(look, patience: float = PATIENCE_SECONDS):
             return found
         time.sleep(0.05)
     raise AssertionError("it did not happen in time")
+
+
+def run_async(function, *arguments):
+    """The result of an asynchronous function, in a thread: the browser's driver has a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, function, *arguments).result()
 
 
 @contextlib.contextmanager

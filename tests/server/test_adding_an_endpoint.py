@@ -17,6 +17,7 @@ from dancematch.server.options import Options
 from dancematch.server.problems import not_found
 from dancematch.server.routes.openapi import errors
 from dancematch.server.service import Service
+from server_samples import run_async
 
 router = APIRouter(tags=["toy"])
 TOKEN = "a-secret-of-sixteen"  # noqa: S105  (of this test alone)
@@ -67,7 +68,7 @@ async def ask(service: Service) -> list[httpx.Response]:
 def test_a_toy_endpoint_answers_is_guarded_and_is_described(service, monkeypatch):
     """Its answer and its errors are those of every other: JSON, 401 without a token, in OpenAPI."""
     monkeypatch.setattr(app, "ROUTES", (*app.ROUTES, SimpleNamespace(router=router)))
-    refused, found, missing, described = anyio.run(ask, service)
+    refused, found, missing, described = run_async(ask, service)
 
     assert 401 == refused.status_code
     assert "long" == found.json()["dance_id"]

@@ -1,6 +1,5 @@
 """The parts of the service, each by itself."""
 
-import asyncio
 import io
 import json
 import subprocess
@@ -132,7 +131,7 @@ async def receive_whole(content: bytes, folder: Path) -> Upload:
 )
 def test_an_upload_is_recognised_by_its_content(tmp_path, content, suffix, small):
     """Its suffix, whether it is words, and whether it is read at once, say what it holds."""
-    upload = asyncio.run(receive_whole(content, tmp_path))
+    upload = run_async(receive_whole, content, tmp_path)
 
     assert (suffix, small) == (upload.path.suffix, upload.is_small(1 << 20))
     assert (b"fingerprint" in content) == upload.holds_words
