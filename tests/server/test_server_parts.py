@@ -39,6 +39,7 @@ from dancematch.server.queries.held_searches import HeldSearch, HeldSearches
 from dancematch.server.queries.search_service import require_explainable
 from dancematch.server.schemas.searches import SearchResponse
 from dancematch.server.service import Service
+from server_samples import run_async
 
 SECRETS = "a secret that is long enough".replace(" ", "-"), "another-that-is-long-enough"
 
