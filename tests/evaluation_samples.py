@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dance_samples import dance
+from dancematch.evaluation.methods.word_methods import WordMethod
 from dancematch.evaluation.suites.aist import AistClip
+from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator, RetrievalResult
+from dancematch.evaluation.suites.retrieval_tasks import RetrievalTask
 from dancematch.formats.motion_capture.aist_names import AistName
 
 EVAL = Path(__file__).parents[1] / "eval"
@@ -26,6 +29,11 @@ def aist_clips(dances: int, dancers: int, eight_counts: int = 2, *, genre: str =
         for number in range(dances)
         for dancer in range(dancers)
     ]
+
+
+def evaluate(task: RetrievalTask, method: str | WordMethod) -> RetrievalResult:
+    """The figures of one method on one task, by itself."""
+    return Evaluator(EvaluationCache()).evaluate(task, method)
 
 
 def load_script(name: str) -> dict[str, Any]:

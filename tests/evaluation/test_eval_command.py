@@ -11,21 +11,7 @@ from dancematch.errors import DanceMatchError, InputError
 from dancematch.evaluation.suites.aist import (
     AistClip,
 )
-from evaluation_samples import aist_clips, aist_name
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Four dances by three dancers."""
-    return aist_clips(4, 3)
-
-
-@pytest.fixture(scope="module")
-def own_model(tmp_path_factory):
-    """A model fitted in a moment, with a background."""
-    folder = tmp_path_factory.mktemp("models") / "own"
-    save_small_model(folder)
-    return folder
+from evaluation_samples import aist_name
 
 
 @pytest.mark.parametrize(("genres", "warned"), [(("BR",), 1), (("BR", "PO"), 0)])

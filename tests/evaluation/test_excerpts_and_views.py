@@ -9,19 +9,12 @@ from dancematch.evaluation.methods.word_comparison import WordComparison
 from dancematch.evaluation.methods.word_methods import WordMethod
 from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.changed_excerpts import EXCERPT_SECONDS, changed_excerpt
-from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
-from evaluation_samples import aist_clips, aist_name, load_script
+from evaluation_samples import aist_name, evaluate, load_script
 
 
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Three dances by two dancers, twelve seconds or more each: long enough to be entered in windows."""
-    return aist_clips(3, 2, 4)
-
-
-def test_a_sample_is_seeded_and_in_order(clips):
-    task = make_task("excerpt", clips)
+def test_a_sample_is_seeded_and_in_order(long_clips):
+    task = make_task("excerpt", long_clips)
     few = task.sample(3)
 
     assert 3 == len(few.questions) == len(few.same_dance)
@@ -34,8 +27,8 @@ def test_a_sample_is_seeded_and_in_order(clips):
         task.sample(0)
 
 
-def test_an_excerpt_is_short_changed_and_seeded(clips):
-    motion = clips[0].motion
+def test_an_excerpt_is_short_changed_and_seeded(long_clips):
+    motion = long_clips[0].motion
     first, again, other = (changed_excerpt(motion, (seed, 0)) for seed in (0, 0, 1))
 
     np.testing.assert_array_equal(first.joints, again.joints)
@@ -45,10 +38,10 @@ def test_an_excerpt_is_short_changed_and_seeded(clips):
     assert changed_excerpt(brief, (0, 0)).seconds < 1.3 * brief.seconds
 
 
-def test_excerpts_are_asked_among_all_clips(clips):
+def test_excerpts_are_asked_among_all_clips(long_clips):
     """One right clip; the other dancer's recording is the same dance, an advanced clip has none."""
-    advanced = [AistClip(aist_name(d, 1, kind="FM"), clips[0].motion) for d in (1, 2)]
-    task = make_task("excerpt", [*clips, *advanced])
+    advanced = [AistClip(aist_name(d, 1, kind="FM"), long_clips[0].motion) for d in (1, 2)]
+    task = make_task("excerpt", [*long_clips, *advanced])
     candidates, right, _ = task.questions[0]
 
     assert (8, 1, 2) == (len(candidates), right.sum(), task.same_dance[0].sum())
@@ -56,20 +49,20 @@ def test_excerpts_are_asked_among_all_clips(clips):
 
 
 @pytest.mark.parametrize("method", ["kmeans", "kmeans-two-stage", "late-interaction"])
-def test_excerpts_are_found(clips, method):
+def test_excerpts_are_found(long_clips, method):
     """Their dance always, the very recording more often than by chance."""
-    result = evaluate(make_task("excerpt", clips), method)
+    result = evaluate(make_task("excerpt", long_clips), method)
 
     assert result.rank1_dance == 1.0
     assert 0.5 < result.rank1 <= 1.0
     assert pytest.approx(1 / 6, abs=1e-3) == result.chance
 
 
-def test_windows_help_to_find_an_excerpt(clips):
+def test_windows_help_to_find_an_excerpt(long_clips):
     """A clip's best window is often more like five seconds of it than the whole is, and never less."""
-    task = make_task("excerpt", clips)
-    motions, method = [clip.motion for clip in clips], WordMethod("floor", "cosine")  # without idf
-    every = np.arange(len(clips))
+    task = make_task("excerpt", long_clips)
+    motions, method = [clip.motion for clip in long_clips], WordMethod("floor", "cosine")  # without idf
+    every = np.arange(len(long_clips))
     plain, windowed = (
         WordComparison(shipped(), motions, method, motion_of=task.motion_of, windowed=windowed)
         for windowed in (False, True)
@@ -77,26 +70,26 @@ def test_windows_help_to_find_an_excerpt(clips):
     gains = np.array([windowed.scores(query, every) - plain.scores(query, every) for query in every])
 
     assert gains.min() > -1e-6
-    assert (np.diag(gains) > 0.01).sum() > len(clips) / 2
+    assert (np.diag(gains) > 0.01).sum() > len(long_clips) / 2
 
 
-def test_views_are_asked_for_their_source(tmp_path, clips):
+def test_views_are_asked_for_their_source(tmp_path, long_clips):
     """By the name of the sequence; views of unknown sequences or of other genres are no questions."""
     write_dance(tmp_path / "view_gBR_sBM_cAll_d01_mBR0_ch02.npz", 2, 1, 4)
     write_dance(tmp_path / "view_gPO_sBM_cAll_d01_mPO0_ch02.npz", 1)
     write_dance(tmp_path / "view_party.npz", 1)
-    task = make_task("video", clips, options=TaskOptions(views=tmp_path))
+    task = make_task("video", long_clips, options=TaskOptions(views=tmp_path))
     result = evaluate(task, "kmeans")
 
     assert (1, 1.0, 1.0) == (result.queries, result.rank1, result.rank1_dance)
     assert [5] == np.flatnonzero(task.questions[0][1]).tolist()
     with pytest.raises(InputError, match=r"no view_<sequence>\.npz of a known clip of BR"):
-        make_task("video", clips, options=TaskOptions(views=tmp_path / "elsewhere"))
+        make_task("video", long_clips, options=TaskOptions(views=tmp_path / "elsewhere"))
 
 
-def test_a_table_row_shows_unseen_genres_and_the_dance(clips):
+def test_a_table_row_shows_unseen_genres_and_the_dance(long_clips):
     tables = load_script("suite_tables.py")
-    result = evaluate(make_task("excerpt", clips).sample(1), "late-interaction")
+    result = evaluate(make_task("excerpt", long_clips).sample(1), "late-interaction")
 
     assert ["excerpt", "*BR*", "late-interaction", "1.000", "100.0%", "100.0% (100.0%)", "1"] == tables[
         "network_row"

@@ -13,20 +13,11 @@ from dancematch.evaluation.methods.feature_comparison import (
     squared_distances,
     warping_costs,
 )
-from dancematch.evaluation.suites.aist import AistClip
-from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
 from dancematch.model.kmeans import patch_features
 from dancematch.model.parts import PARTS7
 from dancematch.motion import canonicalise
-from evaluation_samples import aist_clips
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Three dances by two dancers, twelve seconds or more each: long enough to be entered in windows."""
-    return aist_clips(3, 2, 4)
-
+from evaluation_samples import evaluate
 
 SEQUENCES = arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.just(2)), elements=st.integers(-4, 4))
 
@@ -59,9 +50,9 @@ def test_warping_ignores_the_tempo():
     assert warping_costs(rows, [rows[::-1]])[0] > 1
 
 
-def test_late_interaction_is_what_its_equation_says(clips):
+def test_late_interaction_is_what_its_equation_says(long_clips):
     """Patch by patch and part by part, against a sum written out."""
-    motions = [clip.motion for clip in clips[:3]]
+    motions = [clip.motion for clip in long_clips[:3]]
     found = LateInteraction(motions).scores(0, np.arange(3))
     expected = np.zeros(3)
     canonical = [canonicalise(motion) for motion in motions]
@@ -76,9 +67,9 @@ def test_late_interaction_is_what_its_equation_says(clips):
     assert found[0] == pytest.approx(1, abs=1e-3)
 
 
-def test_what_is_not_seen_of_a_query_does_not_count(clips):
+def test_what_is_not_seen_of_a_query_does_not_count(long_clips):
     """Without legs the arms and the torso decide."""
-    motions = [clip.motion for clip in clips[:3]]
+    motions = [clip.motion for clip in long_clips[:3]]
     legless = motions[0].joints.copy()
     legless[:, [motions[0].skeleton.index(f"{side}_ankle") for side in ("left", "right")]] = np.nan
     seen = type(motions[0])(legless, motions[0].fps, motions[0].skeleton)
@@ -89,9 +80,9 @@ def test_what_is_not_seen_of_a_query_does_not_count(clips):
 
 
 @pytest.mark.parametrize("method", ["dtw", "late-interaction"])
-def test_methods_without_words_find_the_other_dancer(clips, method):
+def test_methods_without_words_find_the_other_dancer(long_clips, method):
     """They use no model, so that every genre is unseen to them."""
-    result = evaluate(make_task("aist-cross-dancer", clips), method)
+    result = evaluate(make_task("aist-cross-dancer", long_clips), method)
 
     assert (1.0, "none", ["BR"], method) == (
         result.rank1,
@@ -101,8 +92,8 @@ def test_methods_without_words_find_the_other_dancer(clips, method):
     )
 
 
-def test_time_warping_takes_queries_from_elsewhere(clips):
-    motions = [clip.motion for clip in clips[:3]]
+def test_time_warping_takes_queries_from_elsewhere(long_clips):
+    motions = [clip.motion for clip in long_clips[:3]]
     scores = DynamicTimeWarping(motions, lambda _: motions[2]).scores(0, np.arange(3))
 
     assert 2 == scores.argmax()

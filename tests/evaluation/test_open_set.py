@@ -3,29 +3,13 @@
 import numpy as np
 import pytest
 
-from dance_samples import dance, save_small_model, write_dance
+from dance_samples import dance, write_dance
 from dancematch.errors import InputError
 from dancematch.evaluation.methods.word_methods import WordMethod
-from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.open_set import OpenSetSuite, cut_segments, outside_cohort
 from dancematch.evaluation.suites.retrieval import EvaluationCache, track_silently
 from dancematch.model.tokeniser import load_model
 from dancematch.search.settings import DEFAULT_SETTINGS
-from evaluation_samples import aist_clips
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Four dances by three dancers."""
-    return aist_clips(4, 3)
-
-
-@pytest.fixture(scope="module")
-def own_model(tmp_path_factory):
-    """A model fitted in a moment, with a background."""
-    folder = tmp_path_factory.mktemp("models") / "own"
-    save_small_model(folder)
-    return folder
 
 
 def test_known_dances_are_accepted_and_unknown_ones_are_counted(clips, own_model):

@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dance_samples import dance, save_small_model
+from dance_samples import dance
 from dancematch.errors import InputError
 from dancematch.evaluation.measures.bootstrap import mean_interval
 from dancematch.evaluation.methods.word_methods import WORD_METHODS, WordMethod
 from dancematch.evaluation.suites.aist import AistClip
 from dancematch.evaluation.suites.changed_excerpts import changed_excerpt, excerpt_span
-from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator, answer_question, evaluate
+from dancematch.evaluation.suites.retrieval import EvaluationCache, Evaluator, answer_question
 from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
 from dancematch.evaluation.suites.scale import OTHER_DANCER, SAME_DANCER, SAME_RECORDING, split_performances
 from dancematch.model.tokeniser import load_model
@@ -19,22 +19,8 @@ from dancematch.motion import excerpt
 from dancematch.search.settings import DEFAULT_SETTINGS
 from dancematch.search.stage1.histogram import word_counts
 from dancematch.training.kmeans import fit_kmeans
-from evaluation_samples import aist_clips, aist_name
+from evaluation_samples import aist_clips, aist_name, evaluate
 from search.test_histogram import slow_cosines
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Four dances by three dancers."""
-    return aist_clips(4, 3)
-
-
-@pytest.fixture(scope="module")
-def own_model(tmp_path_factory):
-    """A model fitted in a moment, with a background."""
-    folder = tmp_path_factory.mktemp("models") / "own"
-    save_small_model(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,6 @@ import pytest
 from dance_samples import dance, save_small_model, shipped, small_model
 from dancematch.evaluation.methods.word_comparison import WordComparison, tokenise_query
 from dancematch.evaluation.methods.word_methods import SEARCHES, WordMethod
-from dancematch.evaluation.suites.aist import AistClip
-from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
 from dancematch.model.parts import LAYOUTS
 from dancematch.model.patches import soft_assignment
@@ -15,13 +13,7 @@ from dancematch.motion import canonicalise, excerpt
 from dancematch.search.stage1.histogram import Histograms, word_counts
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import SEEN_FROM
-from evaluation_samples import aist_clips
-
-
-@pytest.fixture(scope="module")
-def clips() -> list[AistClip]:
-    """Three dances by two dancers, twelve seconds or more each: long enough to be entered in windows."""
-    return aist_clips(3, 2, 4)
+from evaluation_samples import evaluate
 
 
 def test_phases_count_the_words_of_every_beginning():
@@ -68,8 +60,8 @@ def test_a_query_may_count_in_parts():
     np.testing.assert_allclose(histograms.cosines(known[0]), histograms.cosines(halves), atol=1e-6)
 
 
-def test_methods_are_named_by_what_they_do(clips):
-    task = make_task("aist-cross-dancer", clips).sample(2)
+def test_methods_are_named_by_what_they_do(long_clips):
+    task = make_task("aist-cross-dancer", long_clips).sample(2)
     plain = evaluate(task, WordMethod("floor"))
     every = evaluate(task, WordMethod("floor", "cosine", settings=SEARCHES["two-stage"], phases=2, soft=True))
     whole = evaluate(task, WordMethod("floor-whole"))
@@ -79,25 +71,25 @@ def test_methods_are_named_by_what_they_do(clips):
     assert plain.rank1_dance is None
 
 
-def test_a_model_of_ones_own_is_evaluated(tmp_path, clips):
+def test_a_model_of_ones_own_is_evaluated(tmp_path, long_clips):
     model = save_small_model(tmp_path / "own")
-    result = evaluate(make_task("aist-cross-dancer", clips), WordMethod(tmp_path / "own"))
+    result = evaluate(make_task("aist-cross-dancer", long_clips), WordMethod(tmp_path / "own"))
 
     assert (model.model_id, 6) == (result.model_id, result.queries)
 
 
-def test_trained_genres_are_not_unseen(clips, monkeypatch):
+def test_trained_genres_are_not_unseen(long_clips, monkeypatch):
     """A model's own record of its training decides."""
     taught = fit_kmeans([dance(1)], vocabulary=8, trained_on={"aist_genres": ["BR"]})
     monkeypatch.setattr("dancematch.evaluation.methods.word_methods.load_model", lambda _: taught)
 
-    assert [] == evaluate(make_task("aist-cross-dancer", clips), WordMethod("any")).unseen
+    assert [] == evaluate(make_task("aist-cross-dancer", long_clips), WordMethod("any")).unseen
 
 
 @pytest.mark.parametrize("phases", [1, 2])
-def test_a_query_is_asked_with_its_bones(clips, phases):
+def test_a_query_is_asked_with_its_bones(long_clips, phases):
     """As a search reads it: without bones there is no synchrony."""
-    motion = clips[0].motion
+    motion = long_clips[0].motion
     expected, asked = (
         shipped().fingerprint(motion),
         tokenise_query(shipped(), motion, WordMethod("network", phases=phases)),
@@ -107,10 +99,10 @@ def test_a_query_is_asked_with_its_bones(clips, phases):
     np.testing.assert_array_equal(expected.words, asked.fingerprint.words)
 
 
-def test_by_likelihood_a_suite_ranks_as_a_search_does(clips, monkeypatch):
+def test_by_likelihood_a_suite_ranks_as_a_search_does(long_clips, monkeypatch):
     """Two seconds, which say too little for any ratio: the score decides; what is not proposed comes last."""
     monkeypatch.setattr("dancematch.search.settings.CAP", 3)
-    motions, every = [clip.motion for clip in clips], np.arange(len(clips))
+    motions, every = [clip.motion for clip in long_clips], np.arange(len(long_clips))
     two_seconds = [excerpt(motion, 1.0, 2.8) for motion in motions]
     for search in ("likelihood", "two-stage"):
         method = WordMethod("network", settings=SEARCHES[search])
@@ -119,11 +111,11 @@ def test_by_likelihood_a_suite_ranks_as_a_search_does(clips, monkeypatch):
         )
         scores = np.array([compared.scores(query, every) for query in every])
 
-        assert 3 * len(clips) == np.isfinite(scores).sum()
+        assert 3 * len(long_clips) == np.isfinite(scores).sum()
         assert every.tolist() == scores.argmax(axis=1).tolist()
 
 
-def test_another_layout_is_part_of_the_name(clips, monkeypatch):
+def test_another_layout_is_part_of_the_name(long_clips, monkeypatch):
     """The name of a method has the layout where it is not that of the words without a network."""
     other = next(layout for layout in LAYOUTS if layout not in (shipped().layout, "whole"))
     model = fit_kmeans([dance(1)], layout=other, vocabulary=8)
@@ -131,6 +123,6 @@ def test_another_layout_is_part_of_the_name(clips, monkeypatch):
         "dancematch.evaluation.methods.word_methods.load_model",
         lambda name: shipped() if name == "floor" else model,
     )
-    result = evaluate(make_task("aist-cross-dancer", clips), WordMethod("other"))
+    result = evaluate(make_task("aist-cross-dancer", long_clips), WordMethod("other"))
 
     assert f"kmeans-{other}" == result.method

@@ -6,10 +6,10 @@ from dance_samples import dance
 from dancematch.evaluation.measures.word_quality import measure_words
 from dancematch.evaluation.methods.word_methods import SEARCHES, WordMethod
 from dancematch.evaluation.suites.aist import AistClip
-from dancematch.evaluation.suites.retrieval import evaluate
 from dancematch.evaluation.suites.retrieval_tasks import make_task
 from dancematch.formats.motion_capture.aist_names import AistName
 from dancematch.model.tokeniser import save_model
+from evaluation_samples import evaluate
 
 
 def test_a_network_is_evaluated_as_any_words_are(tmp_path):

@@ -1,20 +1,9 @@
 """A folder of clips with an index.csv: which clips show one dance, by which performer, at which time lag.
 
-Columns of the index, one row per clip:
-
-    file         path of a video or motion file within the folder, relative to it
-    kind         dance (two or more recordings), single (a dance with one recording) or no-dance
-    group        name of the dance; needed for the kind dance
-    performer    name of the performer; needed for the kind dance
-    lag_s        seconds: a moment at time t of the dance is at t + lag_s of the clip; may be empty
-    note         free text; "game character" in it counts the clip among the game characters
-    performance  optional: name of the performance, where the performer's name does not tell it
-
-Clips of one performance are copies of each other, not answers. Unless the column `performance` names it, it
-is the performer's name up to the first suffix -mirrored, -slow, -fast or -x followed by a number: `ana`,
-`ana-mirrored` and `ana-x2` are one performance. Singles and clips without dance may have a group as well:
-recordings of one group are left out of each other's catalogue. Without one, files whose names differ in a
-last part of `reference` and `user`, or `teacher` and `student`, are of one group.
+One row per clip; eval/README.md describes the columns. Clips of one performance are copies of each other,
+not answers: unless the column `performance` names it, it is the performer's name up to the first suffix
+-mirrored, -slow, -fast or -x with a number. Recordings of one group are left out of each other's catalogue;
+without a group, files that differ in a last -reference/-user or -teacher/-student are of one group.
 """
 
 import csv

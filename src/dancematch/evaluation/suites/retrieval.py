@@ -195,11 +195,6 @@ class Evaluator:
         )
 
 
-def evaluate(task: RetrievalTask, method: str | WordMethod) -> RetrievalResult:
-    """The figures of one method on one task, by itself."""
-    return Evaluator(EvaluationCache()).evaluate(task, method)
-
-
 def trained_genres(model: PatchTokeniser) -> list[str]:
     """The AIST++ genres that a model says it was trained on."""
     trained = model.trained_on.get("aist_genres", [])
