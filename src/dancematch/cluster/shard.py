@@ -24,7 +24,7 @@ from dancematch.search.stage1.shortlist import IndexSize, LocalCandidates, Propo
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.words.entries import BACKGROUND_TRACK
 from dancematch.search.words.word_store import SegmentBounds
-from dancematch.search.words.word_usage import WordUsage
+from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint
 
@@ -46,7 +46,7 @@ class ShardReport(NamedTuple):
     """What a shard holds."""
 
     state: State
-    usage: WordUsage
+    usage: DocumentFrequencies
     index_size: IndexSize
 
 
@@ -129,7 +129,7 @@ class Shard:
         self._open().follow(changes)
         return self.report()
 
-    def prepare(self, state: State, usage: WordUsage) -> None:
+    def prepare(self, state: State, usage: DocumentFrequencies) -> None:
         """Prepare for searches at a state, with the word usage of all shards."""
         if self._open().state != state:
             raise StaleError

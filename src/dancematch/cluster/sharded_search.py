@@ -29,7 +29,7 @@ from dancematch.search.stage2.ranking import Query, Shortlist, rank
 from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import expected_similarity
 from dancematch.search.words.word_store import SegmentBounds, WordStore
-from dancematch.search.words.word_usage import WordUsage, add_usages
+from dancematch.search.words.word_usage import DocumentFrequencies, add_usages
 from dancematch.tracks import PackedWords
 from dancematch.types import Codebook, Fingerprint, Match
 
@@ -57,7 +57,7 @@ class ShardView:
 
     state: State
     index_size: IndexSize
-    usage: WordUsage
+    usage: DocumentFrequencies
     statistics: WordStatistics
     codebook: Codebook
     cohort: Cohort

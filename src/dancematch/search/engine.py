@@ -41,7 +41,7 @@ from dancematch.search.words.entries import (
 )
 from dancematch.search.words.index_cache import load_index_cache, save_index_cache
 from dancematch.search.words.word_store import WordStore
-from dancematch.search.words.word_usage import WordUsage
+from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.tracks import KnownTrack, PackedTracks, pack_tracks
 from dancematch.types import Codebook, Fingerprint, Match
 
@@ -246,11 +246,11 @@ class Engine:
             "background": zlib.crc32(cohort.words.tobytes() + cohort.seen.tobytes()),
         }
 
-    def usage(self) -> WordUsage:
+    def usage(self) -> DocumentFrequencies:
         """Return how often the entries, background included, have each word."""
         return self._index.columns.usage()
 
-    def weigh_among(self, usage: WordUsage) -> None:
+    def weigh_among(self, usage: DocumentFrequencies) -> None:
         """Take the idf from the usage of all shards, of which this is one; until the next change."""
         with self._writing:
             self._index.columns.weigh_among(usage)

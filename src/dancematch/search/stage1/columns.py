@@ -34,7 +34,7 @@ from dancematch.search.stage1.histogram import (
 from dancematch.search.stage1.norms import Weights
 from dancematch.search.stage1.scan import PLACES, QueryCells, score, search
 from dancematch.search.stage1.snapshot import Snapshot
-from dancematch.search.words.word_usage import WordUsage
+from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.types import Fingerprint, FloatArray
 
 BLOCKS_PER_THREAD = 4  # fewer are not worth another thread
@@ -106,11 +106,11 @@ class HistogramColumns:
         """Return the idf of each word: [channels, words]."""
         return np.asarray(self._snapshot.weights.idf.reshape(self.channels, self.vocabulary))
 
-    def usage(self) -> WordUsage:
+    def usage(self) -> DocumentFrequencies:
         """Return how often the entries here have each word."""
         return self._snapshot.usage
 
-    def weigh_among(self, usage: WordUsage) -> None:
+    def weigh_among(self, usage: DocumentFrequencies) -> None:
         """Take the idf from the usage of all shards, of which this is one; until the next change."""
         with self._writing:
             snapshot = self._snapshot

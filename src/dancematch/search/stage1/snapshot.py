@@ -20,7 +20,7 @@ from dancematch.search.stage1.histogram import (
 )
 from dancematch.search.stage1.norms import Norms, Weights, compute_weights
 from dancematch.search.stage1.scan import QueryCells, quantise_weights
-from dancematch.search.words.word_usage import WordUsage
+from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.types import FloatArray
 
 
@@ -33,7 +33,7 @@ class Snapshot:
     cells: int
     weighting: Weighting
     stored: Weights | None = None  # the weights, if they come from a file
-    among: WordUsage | None = None  # the usage of all shards, if this is one of several
+    among: DocumentFrequencies | None = None  # the usage of all shards, if this is one of several
     # The last weights computed before this state, if any; dropped once this state has its own.
     earlier: list[Weights] = field(default_factory=list)
 
@@ -43,13 +43,13 @@ class Snapshot:
         return sum(block.living for block in self.blocks)
 
     @cached_property
-    def usage(self) -> WordUsage:
+    def usage(self) -> DocumentFrequencies:
         """How often these entries have each word."""
         documents, codes, squares = sum(
             (one.usage for one in self.blocks), np.zeros((3, self.cells), np.int64)
         )
         # The square of a root is the count, but for rounding.
-        return WordUsage(self.entries, documents, codes if self.weighting == "cosine" else squares)
+        return DocumentFrequencies(self.entries, documents, codes if self.weighting == "cosine" else squares)
 
     @cached_property
     def weights(self) -> Weights:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class WordUsage(NamedTuple):
+class DocumentFrequencies(NamedTuple):
     """Word counts over some entries; cells are words of channels, channel by channel."""
 
     entries: int
@@ -15,7 +15,7 @@ class WordUsage(NamedTuple):
     totals: NDArray[np.int64]  # [cells] how often they have it in all
 
 
-def add_usages(parts: Sequence[WordUsage]) -> WordUsage:
+def add_usages(parts: Sequence[DocumentFrequencies]) -> DocumentFrequencies:
     """Return the usage of all shards together, at least one."""
     entries, documents, totals = zip(*parts, strict=True)
-    return WordUsage(sum(entries), np.sum(documents, axis=0), np.sum(totals, axis=0))
+    return DocumentFrequencies(sum(entries), np.sum(documents, axis=0), np.sum(totals, axis=0))
