@@ -25,7 +25,7 @@ class SimilarWord:
 
 
 @dataclass(frozen=True)
-class WordUsage:
+class WordCount:
     """One word of one channel, as it is used."""
 
     channel: str
@@ -57,7 +57,7 @@ def count_words(tokeniser: Tokeniser, dances: Sequence[Fingerprint]) -> NDArray[
 
 def list_words(
     tokeniser: Tokeniser, dances: Sequence[Fingerprint], *, nearest: int = NEAREST
-) -> list[WordUsage]:
+) -> list[WordCount]:
     """Every word of every channel with its use in `dances`: channel by channel, most common first."""
     book = tokeniser.codebook
     words = []
@@ -69,7 +69,7 @@ def list_words(
             best = np.argsort(-alike, kind="stable")[: min(nearest, len(alike) - 1)].tolist()
             neighbours = tuple(SimilarWord(other, round(float(alike[other]), 4)) for other in best)
             count = int(counts[word])
-            words.append(WordUsage(book.channels[channel], word, count, count / total, neighbours))
+            words.append(WordCount(book.channels[channel], word, count, count / total, neighbours))
     return words
 
 

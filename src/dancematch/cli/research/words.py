@@ -12,7 +12,7 @@ from dancematch.cli.output import emit_json, emit_table, require_free, say, shar
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
-    from dancematch.report.word_gallery_data import WordUsage
+    from dancematch.report.word_gallery_data import WordCount
     from dancematch.types import Fingerprint
 
 _PAGE = Path("words.html")
@@ -103,7 +103,7 @@ def _read_words(tokeniser: "Tokeniser", model: str | None, catalogue: str | None
         return [words for _, words in known.fingerprints()]
 
 
-def _print(words: "list[WordUsage]", as_json: bool) -> None:
+def _print(words: "list[WordCount]", as_json: bool) -> None:
     if as_json:
         for word in words:
             emit_json(word)

@@ -1,6 +1,6 @@
 """Stage two's measures of similarity: how similar two word sequences are, 0 nothing in common, 1 the same.
 
-All look at one channel (body part) at a time and at seen words only; a channel in which either clip shows
+All compare one channel (body part) at a time and seen words only; a channel in which either clip shows
 nothing has the value NaN: it says nothing. `METRICS` holds the defaults, which do not change when a
 codebook's words are numbered otherwise; `PAPER` holds the same names as the paper prints them. Anything
 that has a name and `similarities` can be registered beside them.

@@ -151,7 +151,7 @@ class LocalCandidates:
         return RankedEntries(rows, dances, scores)
 
     def segments_by_trigrams(self, tallies: Sequence[Tally] | None = None) -> list[ProposedSegments]:
-        """Return the segments that share most trigrams with the query, whose rarity `tallies` may say."""
+        """Return the segments that share most trigrams with the query, whose counts `tallies` may give."""
         given: Sequence[Tally | None] = tallies or [None] * len(self._variants)
         return parallel_map(
             lambda one: self._search_postings(*one), list(zip(self._variants, given, strict=True))

@@ -5,7 +5,7 @@ import { button, el, icon } from "./dom.js";
 import { counted } from "./say.js";
 
 /**
- * Why a file is refused by its name or size; empty if the service is to judge it by its content.
+ * Why a file is refused by its name or size; empty if its content decides.
  * @param {File} file
  */
 export function fault(file) {
