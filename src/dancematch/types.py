@@ -267,7 +267,8 @@ class Match:
     mirrored: bool = False
     tempo: float | None = None  # query's speed over the reference's; None where it was not measured
     dancer: int = 1  # of the query, 1 = the most prominent
-    reference_dancer: int = 1  # of the known dance, who was matched
+    recording: str | None = None  # file name of the known dance's recording; None outside a catalogue
+    reference_dancer: int = 1  # of that recording, who was matched
     track: int | None = None  # key of that dancer's track in the catalogue
     segment: Span | None = None  # of that track: histogram and metrics compare the query with it alone
     verdict: Verdict = "no match"

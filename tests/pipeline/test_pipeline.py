@@ -524,3 +524,16 @@ def test_an_end_screen_is_named_wherever_a_clip_is_read(tmp_path):
     assert (1, 1, 1) == (added.dancers, len(read.dancers), len(outcome.motions))
     assert added.ignored == read.ignored == outcome.ignored
     assert ["2.0 s, head and shoulders only"] == [one.reason for one in added.ignored]
+
+
+def test_a_match_names_the_recording_and_the_track_that_won(tmp_path):
+    """Of a duet, the dancer whom the query shows; explain and report read it from the match."""
+    formats.write(tmp_path / "duet.npz", [dance(3), dance(4)])
+    with open_catalogue(tmp_path / "dances.db") as known:
+        known.add(write_dance(tmp_path / "solo.npz", 5))
+        known.add(tmp_path / "duet.npz", dance_id="two of us")
+        best = known.search(dance(4)).candidates[0]
+        (track,) = [one for one in known.tracks(["two of us"]) if one.dancer == 2]
+
+    assert ("two of us", "duet.npz", 2) == (best.dance_id, best.recording, best.reference_dancer)
+    assert track.key == best.track

@@ -77,6 +77,13 @@ def read_dance(database: Database, dance_id: str) -> Dance:
     return Dance(**row)
 
 
+def recording_names(database: Database, dance_ids: Sequence[str]) -> dict[str, str]:
+    """Return the file names of the dances' recordings by dance; for some thousand dances at most."""
+    query = sa.select(dances.c.dance_id, dances.c.source).where(dances.c.dance_id.in_(dance_ids))
+    with database.transaction() as connection:
+        return dict(connection.execute(query).tuples().all())
+
+
 def names_with_skeletons(database: Database, dance_ids: Sequence[str]) -> set[str]:
     """Return those of the dances whose skeletons were kept; for some thousand names at most."""
     shown = sa.select(dances.c.dance_id).join(tracks)

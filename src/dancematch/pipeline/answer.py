@@ -1,6 +1,6 @@
 """The answer to "which dance is this?": one verdict per dancer, with the candidates it was chosen from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
@@ -64,6 +64,17 @@ class Answer:
     def matches(self) -> list[Match]:
         """The candidates that are a match or a possible one."""
         return [match for match in self.candidates if match.verdict != "no match"]
+
+    def with_recordings(self, recordings: Mapping[str, str]) -> "Answer":
+        """The same, each candidate with the file name of its dance's recording."""
+        dancers = [
+            replace(
+                one,
+                candidates=tuple(replace(m, recording=recordings.get(m.dance_id)) for m in one.candidates),
+            )
+            for one in self.dancers
+        ]
+        return replace(self, dancers=tuple(dancers))
 
     def __str__(self) -> str:
         """The verdict on each dancer in a sentence or two."""

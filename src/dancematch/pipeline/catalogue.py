@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dancematch.catalogue.listing import Page, names_with_skeletons, read_dance, read_page, sample_names
+from dancematch.catalogue.listing import (
+    Page,
+    names_with_skeletons,
+    read_dance,
+    read_page,
+    recording_names,
+    sample_names,
+)
 from dancematch.catalogue.stats import CatalogueStats, count_stats
 from dancematch.catalogue.store import Dance, Exclusion, Store
 from dancematch.catalogue.verify import CatalogueProblem, find_problems
@@ -136,9 +143,11 @@ class Catalogue:
         require_max_evalue(max_evalue)  # these two before the long work
         self._store.require_any(only.label, only.collection)
         clip = query if isinstance(query, QueryClip) else self.read_query(query, on_progress)
-        return answer_query(
+        answer = answer_query(
             self.searcher, clip, limit=limit, max_evalue=max_evalue, only=only, settings=settings
         )
+        names = [match.dance_id for match in answer.candidates]
+        return answer.with_recordings(recording_names(self._store, names))
 
     def read_query(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None

@@ -22,8 +22,9 @@ class MatchResponse(Match):
 
     __pydantic_config__ = with_example(
         dance_id="thriller", score=0.68, query={"start": 0.0, "end": 8.8},
-        reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0, dancer=1, reference_dancer=1,
-        track=7, segment=None, verdict="match", log_ratio=5.6, evalue=0.003, same_performance=False,
+        reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0, dancer=1,
+        recording="thriller.mp4", reference_dancer=1, track=7, segment=None,
+        verdict="match", log_ratio=5.6, evalue=0.003, same_performance=False,
         parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], likelihood_ratio=400000.0,
         bounded=False, synchrony_reason=None,
     )  # fmt: skip
