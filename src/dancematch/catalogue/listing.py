@@ -81,7 +81,7 @@ def recording_names(database: Database, dance_ids: Sequence[str]) -> dict[str, s
     """Return the file names of the dances' recordings by dance; for some thousand dances at most."""
     query = sa.select(dances.c.dance_id, dances.c.source).where(dances.c.dance_id.in_(dance_ids))
     with database.transaction() as connection:
-        return dict(connection.execute(query).tuples().all())
+        return {row.dance_id: row.source for row in connection.execute(query)}
 
 
 def names_with_skeletons(database: Database, dance_ids: Sequence[str]) -> set[str]:
