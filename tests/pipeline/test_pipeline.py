@@ -133,16 +133,14 @@ def test_a_killed_worker_spoils_only_its_file(tmp_path):
     assert "the process that read" in str(found[1].error)
 
 
-@pytest.mark.parametrize("tale", [1, "endless"])
-def test_whoever_stops_listening_stops_the_work(tmp_path, tale):
-    """What is being worked on is left in the middle, and what waits is never begun."""
-    paths = write_puppets(tmp_path, first=1, **{f"v{number}": tale for number in range(40)})
-    outcomes = analyse_files(paths, jobs=2, make_estimator=Puppet)
-    next(outcomes)
-    began = time.monotonic()
-    outcomes.close()
+def test_closing_the_iterator_ends_the_work(tmp_path):
+    """Files that would never end are left in the middle, and those that wait are never begun."""
+    paths = write_puppets(tmp_path, first=1, **{f"v{number}": "endless" for number in range(40)})
+    analyses = analyse_files(paths, jobs=2, make_estimator=Puppet)
+    assert next(analyses).error is None
+    analyses.close()
 
-    assert time.monotonic() - began < 5
+    assert [] == list(analyses)
 
 
 @pytest.mark.parametrize("paths", [[], ["a"]])
@@ -243,7 +241,7 @@ def test_an_interrupted_extract_loses_nothing(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # Whoever runs the tests in the background lets them ignore Ctrl-C, and that would be inherited.
+        # Tests in the background ignore Ctrl-C, which would be inherited.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while running.poll() is None and len(list(out.glob("*.npz"))) < 3:
