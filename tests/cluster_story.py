@@ -87,7 +87,7 @@ def main(where: str, model: str, address: str) -> None:
     tell("loaded", seconds=time.monotonic() - began, first=found[0].dance_id, matches=len(found))
     ray = ray_module()
     nodes = {node["NodeID"] for node in alive_nodes(ray)}
-    spread = set(stage.cluster._parts._nodes.values())
+    spread = set(stage.cluster._shards._nodes.values())
     tell("spread", nodes=len(nodes), used=len(spread & nodes), tracks=stage.cluster.tracks)
     tell("same", whole=stage.same(1, 7, 50, 299), collection=stage.same(3, only=DanceFilter(collection="b1")),
          but=stage.same(7, only=DanceFilter(but=frozenset({"d7", "d9"}))))  # fmt: skip
@@ -110,7 +110,7 @@ def changed(stage: Stage) -> None:
 
 def lost_actor(stage: Stage) -> None:
     ray = ray_module()
-    pid = ray.get(stage.cluster._parts._actors[1].process.remote())
+    pid = ray.get(stage.cluster._shards._actors[1].process.remote())
     os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
     same = stage.same(12)
@@ -149,9 +149,9 @@ def lost_node(stage: Stage) -> None:
 def lost_everything(stage: Stage) -> None:
     """A part that cannot be made anew is an error in time, never an answer without it."""
     stage.cluster._patience = 3.0
-    stage.cluster._parts._start = lambda _number: None
+    stage.cluster._shards._start = lambda _number: None
     ray = ray_module()
-    os.kill(ray.get(stage.cluster._parts._actors[0].process.remote()), signal.SIGKILL)
+    os.kill(ray.get(stage.cluster._shards._actors[0].process.remote()), signal.SIGKILL)
     began = time.monotonic()
     try:
         stage.cluster.search(stage.queries(1))
