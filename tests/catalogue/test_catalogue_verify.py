@@ -143,6 +143,7 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("INSERT INTO exclusions VALUES (77, 0, 1, NULL)", None, "1 row(s) of exclusions belong to no dance"),
         ('UPDATE exclusions SET "end" = -1', "polka", "a segment from 0.0 to -1.0 s is excluded"),
         ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
+        ("DELETE FROM facts WHERE name = 'model_id'", None, "no model is named"),
         ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
         ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is 'None', not a number"),
         ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from dancematch.errors import MissingExtraError, VideoError
+from dancematch.errors import InputError, MissingExtraError, VideoError
 from dancematch.pose.comotion import CoMotion
+from dancematch.pose.estimators import make_estimator
 from dancematch.pose.selection import select_dancers
 from pose_samples import write_clip
 
@@ -88,3 +89,8 @@ def test_a_file_that_is_no_video_starts_nothing(checkout, tmp_path):
     (tmp_path / "text.mp4").write_text("hello")
     with pytest.raises(VideoError):
         CoMotion(checkout=checkout, python="never-started").tracks(tmp_path / "text.mp4")
+
+
+def test_an_estimator_without_weights_refuses_them(tmp_path):
+    with pytest.raises(InputError, match="takes no weights"):
+        make_estimator("comotion", tmp_path)

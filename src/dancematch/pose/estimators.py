@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dancematch.errors import InputError
+
 if TYPE_CHECKING:
     from dancematch.pose.track import Track
 
@@ -53,6 +55,8 @@ ESTIMATORS: tuple[EstimatorEntry, ...] = (
 def make_estimator(name: str, weights_dir: Path | None = None) -> PoseEstimator:
     """Return an estimator by its name; `weights_dir` is for those that have weights."""
     entry = next(entry for entry in ESTIMATORS if entry.name == name)
+    if weights_dir is not None and not entry.has_weights:
+        raise InputError(f"the estimator {name} takes no weights; leave them out, or choose another")
     make: Callable[..., Any] = getattr(import_module(entry.module), entry.class_name)
     estimator: PoseEstimator = make(weights_dir=weights_dir) if entry.has_weights else make()
     return estimator

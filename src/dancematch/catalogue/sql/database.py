@@ -227,9 +227,9 @@ class Database:
 
     @staticmethod
     def fact(connection: sa.Connection, name: str) -> str:
-        """Return a fact about the whole catalogue."""
+        """Return a fact about the whole catalogue; empty if a damaged one lacks it."""
         value = connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
-        return str(value)
+        return "" if value is None else str(value)
 
     @staticmethod
     def set_fact(connection: sa.Connection, name: str, value: object) -> None:

@@ -23,6 +23,13 @@ def is_folder(where: str | Path) -> bool:
     return "://" not in text and (text.endswith(("/", os.sep)) or Path(text).is_dir())
 
 
+def _is_same_place(source: str, target: str) -> bool:
+    """Whether both are one catalogue, however its file is spelt."""
+    if "://" in source or "://" in target:
+        return source == target
+    return Path(source).resolve() == Path(target).resolve()
+
+
 def copy_catalogue(source: str | Path, target: str | Path, *, force: bool = False) -> Iterator[Copied]:
     """Copy every dance of `source` into `target`, made if it is not there, and report after each batch.
 
@@ -32,7 +39,7 @@ def copy_catalogue(source: str | Path, target: str | Path, *, force: bool = Fals
     replaced only with `force`.
     """
     with _open_source(source) as opened, closing(_open_target(target, opened, force)) as into:
-        if into.where == opened.where:
+        if _is_same_place(opened.where, into.where):
             raise InputError(f"{opened.where} cannot be copied into itself; name another target")
         yield Copied(opened.total)
         # While a batch is written the next one is read.
