@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# One test process more than there are cores, since tests wait for servers and workers; one thread each.
+TESTS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: demo test lint eval bench clean
 
@@ -9,7 +11,7 @@ demo: .venv/installed  ## render dances, recognise them from video, write demo/r
 	$(BIN)/dancematch demo
 
 test: .venv/installed-dev lint  ## everything CI checks
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(TESTS) --dist worksteal
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -123,7 +123,7 @@ WEIGHT = """() => {
 def first_view(seen: Visit, album: Album) -> dict[str, int]:
     """An empty catalogue says what to do first; nothing heavy is loaded for it."""
     seen.go()
-    seen.page.get_by_role("heading", name="First, teach me some dances").wait_for()
+    seen.page.get_by_role("heading", name="First, add some dances").wait_for()
     album.take(seen.page, "empty")
     sent, unpacked = seen.page.evaluate(WEIGHT)
     assert 10_000 < unpacked < HEAVIEST

@@ -29,11 +29,6 @@ def force_option(meaning: str = "Replace a file that is there.") -> Callable[[Co
     return click.option("--force", is_flag=True, help=meaning)
 
 
-def max_evalue_option(meaning: str) -> Callable[[Command], Command]:
-    """The option `--max-evalue`; a value that is no limit is refused before the work."""
-    return click.option("--max-evalue", **max_evalue_settings(meaning))
-
-
 def max_evalue_settings(meaning: str) -> dict[str, Any]:
     """The same for a group of options."""
     return {

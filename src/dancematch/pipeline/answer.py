@@ -1,14 +1,14 @@
 """The answer to "which dance is this?": one verdict per dancer, with the candidates it was chosen from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.query import QueryClip
+from dancematch.pipeline.searcher import Searcher
 from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
-from dancematch.search.engine import Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
 
@@ -102,17 +102,8 @@ def _key(match: Match) -> tuple[float, float, str]:
     return -(match.log_ratio or 0.0), -match.score, match.dance_id
 
 
-class _Searches(Protocol):
-    """A `Searcher`, or an engine."""
-
-    def search(
-        self, queries: Sequence[Query], *, limit: int, settings: Settings | None, only: DanceFilter
-    ) -> list[Match]:
-        """The dances most like any of the query's variants, best first."""
-
-
 def answer_query(
-    searcher: _Searches,
+    searcher: Searcher,
     query: QueryClip,
     *,
     limit: int = DEFAULT_LIMIT,

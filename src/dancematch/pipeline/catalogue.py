@@ -103,7 +103,23 @@ class Catalogue:
 
         `analyser` may analyse them elsewhere than in `jobs` processes of this machine.
         """
-        names = {clip: name_dance(clip) for clip in find_clips(places)}
+        yield from self.add_clips(
+            find_clips(places),
+            label=label, collection=collection, jobs=jobs, analyser=analyser, on_progress=on_progress,
+        )  # fmt: skip
+
+    def add_clips(
+        self,
+        clips: Sequence[Path],
+        *,
+        label: str | None = None,
+        collection: str | None = None,
+        jobs: int = 1,
+        analyser: Analyser | None = None,
+        on_progress: Progress | None = None,
+    ) -> Iterator[Added]:
+        """As `add_many`, for clips that have been found already."""
+        names = {clip: name_dance(clip) for clip in clips}
         ingest = Ingest(self._store, self.tokeniser, analyser or self._analyser(jobs), label, collection)
         yield from ingest.add(names, on_progress)
 

@@ -66,7 +66,7 @@ def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str
     )
     return InputError(
         f"weights are learnt from two labels or more with two performances or more each; {there}: add the "
-        f"takes of each dance under its name, as in 'dancematch add {catalogue.where} TAKES/ --label NAME'"
+        f"recordings of each dance under its name, as in 'dancematch add {catalogue.where} DIR/ --label NAME'"
     )
 
 

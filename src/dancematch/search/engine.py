@@ -99,7 +99,7 @@ class Engine:
         if fingerprint.model_id != self._codebook.model_id:
             raise ModelMismatchError(
                 f"these words are of the model {fingerprint.model_id}, "
-                f"expected {self._codebook.model_id}; fingerprint the dance again with this model"
+                f"expected {self._codebook.model_id}; put the dance into words of this model"
             )
 
     @property

@@ -170,7 +170,8 @@ def _claim(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         mark.write_text(json.dumps(wanted), encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} cannot be used for the demo: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "its mark is damaged"
+        raise InputError(f"{folder} cannot be used for the demo: {reason}; choose another folder") from None
 
 
 def _longest_first(scenes: Sequence[Scene]) -> list[Scene]:

@@ -94,7 +94,7 @@ def add_command(
             results = iter([known.add(clips[0], dance_id=dance.dance_id, on_progress=tell, **kept)])
         else:
             analyser = _analyse_on_cluster(known, cluster, model) if cluster.address else None
-            results = known.add_many(clips, jobs=jobs, analyser=analyser, on_progress=tell, **kept)
+            results = known.add_clips(clips, jobs=jobs, analyser=analyser, on_progress=tell, **kept)
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1

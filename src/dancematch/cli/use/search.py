@@ -93,10 +93,14 @@ def search_command(
             explained.append(first)
         reasons = {_key(one): known.explain(answer.query, one, settings) for one in explained}
     if holds_words(clip):
-        say(f"{clip} holds words alone: mirrored, it is read from what they tell of, which scores lower")
+        say(
+            f"{clip} holds words alone: mirrored, it is made from the motion they decode to, and scores lower"
+        )
     shown = {key: why for key, (why, _) in reasons.items()} if wanted.explain else {}
     _print_answer(answer, shown, clip, wanted.max_evalue, as_json)
     if answer.verdict == "no match":
+        if plot is not None:
+            say(f"{plot} is not drawn: there is no match")
         if not answer.candidates:
             _say_that_nothing_was_searched(clip, catalogue, only)
         sys.exit(ExitCode.NO_MATCH)

@@ -143,7 +143,7 @@ def _require_model(fingerprint: Fingerprint, codebook: Codebook) -> None:
     if _kind(fingerprint) != expected:
         raise ModelMismatchError(
             "expected words of the model {}, {} words in {} channels, got {}, {} in {}; "
-            "fingerprint the dance again with this model".format(*expected, *_kind(fingerprint))
+            "put the dance into words of this model".format(*expected, *_kind(fingerprint))
         )
 
 

@@ -160,7 +160,7 @@ class HistogramColumns:
             if self.model_id and fingerprint.model_id != self.model_id:
                 raise ModelMismatchError(
                     f"these words are of the model {fingerprint.model_id}, expected {self.model_id}; "
-                    f"fingerprint the dance again with this model"
+                    f"put the dance into words of this model"
                 )
         none = np.zeros((0, self.channels, self.vocabulary), np.uint8)
         counts = [word_counts(fingerprint) for fingerprint in fingerprints]

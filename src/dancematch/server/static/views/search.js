@@ -124,11 +124,11 @@ function empty(facts) {
   const heading = el(
     "div",
     { class: "hero" },
-    el("h1", {}, "First, teach me some dances"),
+    el("h1", {}, "First, add some dances"),
     el(
       "p",
       { class: "lead" },
-      "Nothing is known here yet. Give me videos of the dances to be recognised, one dance a video; " +
+      "Nothing is known here yet. Add videos of the dances to be recognised, one dance per video; " +
         "after that, any clip of them can be searched for.",
     ),
   );
