@@ -11,7 +11,7 @@ demo: .venv/installed  ## render dances, recognise them from video, write demo/r
 	$(BIN)/dancematch demo
 
 test: .venv/installed-dev lint  ## everything CI checks
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(TESTS) --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(TESTS) --dist loadfile
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -145,7 +145,7 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
         ("DELETE FROM facts WHERE name = 'model_id'", None, "no model is named"),
         ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
-        ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is 'None', not a number"),
+        ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is '', not a number"),
         ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),
     ],
 )
