@@ -153,9 +153,9 @@ def test_another_models_words_are_refused():
     wider = random_words(5, 0, channels=3)
 
     for stranger in (others, larger, wider):
-        with pytest.raises(ModelMismatchError, match="fingerprint the dance again"):
+        with pytest.raises(ModelMismatchError, match="put the dance into words"):
             METRICS["lcss"].similarities(stranger, [mine], BOOK)
-        with pytest.raises(ModelMismatchError, match="fingerprint the dance again"):
+        with pytest.raises(ModelMismatchError, match="put the dance into words"):
             METRICS["lcss"].similarities(mine, [stranger], BOOK)
         with pytest.raises(ModelMismatchError, match="of one model"):
             PackedCandidates.of([mine, stranger])

@@ -77,8 +77,7 @@ class Database:
         path = Path(self.where)
         if path.is_dir():
             raise CatalogueError(
-                f"{path} is a folder, not a catalogue; name a file in it, such as {path / 'dances.db'}, "
-                f"or, if it holds dances in plain form, 'dancematch copy' it into a file"
+                f"{path} is a folder, not a catalogue; name a file in it, such as {path / 'dances.db'}"
             )
         if path.exists() and not path.is_file():
             raise CatalogueError(f"{path} is neither a catalogue nor any other file; choose another name")
