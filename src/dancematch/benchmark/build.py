@@ -85,7 +85,7 @@ def build(
     builder = _ReleaseBuilder(build_folder, plan, edition, estimator, tokeniser)
     if not retry:
         builder.keep_quarantined()
-    builder.estimate_poses(make_estimator, jobs, on_stage("looking"))
+    builder.estimate_poses(make_estimator, jobs, on_stage("analysing"))
     return _count_clips(builder.assemble(digest, on_stage("writing")), plan)
 
 

@@ -65,8 +65,8 @@ class CachedEngine:
 
     @property
     def tracks(self) -> int:
-        """How many dancer tracks are searched."""
-        return self.current().tracks
+        """How many dancer tracks the latest search had; the database is not asked again."""
+        return self.latest().tracks
 
     def search(
         self,

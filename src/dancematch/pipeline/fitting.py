@@ -83,10 +83,10 @@ def _questions(
     asking = [(name, words) for name, words in catalogue.fingerprints() if labels[name] in shared]
     engine = catalogue.engine()
     for number, (name, words) in enumerate(asking, start=1):
-        names, judged = engine.score_shortlist(Query(words), settings=settings)
+        names, scores = engine.score_shortlist(Query(words), settings=settings)
         others = np.array([other != name for other in names])
         right = np.array([labels[other] == labels[name] for other in names])
-        parts = {metric: judged.parts[metric][others] for metric in metrics}
+        parts = {metric: scores.parts[metric][others] for metric in metrics}
         yield RankingQuestion(str(labels[name]), parts, right[others])
         if on_progress is not None:
             on_progress(number / len(asking))

@@ -139,7 +139,7 @@ def tempo(value: float) -> str:
 
 
 def performance(match: Match) -> str:
-    """Whether both files show one performance, and what that was judged by."""
+    """Whether both files show one performance, and what shows it."""
     verdict = performance_sentence(match) or "That it is the very same one is not shown."
     if "timing_jitter" not in match.parts:
         return verdict
