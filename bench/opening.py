@@ -15,13 +15,13 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import hashlib
 import json
-import sqlite3
 import tempfile
 import time
 from pathlib import Path
 
-from shuffled_dances import MODELS, PIECE, SECONDS_PER_WORD, STEPS, ShuffledDances, load_shuffled_dances
+from shuffled_dances import MODELS, PIECE, STEPS, ShuffledDances, load_shuffled_dances, shuffle_bones
 
 from dancematch.catalogue.packed import read_packed_tracks
 from dancematch.catalogue.store import Dance, Store, StoredTrack
@@ -37,39 +37,27 @@ def seconds(work) -> float:
 
 
 def fill(path: Path, made: ShuffledDances, count: int) -> Store:
-    """A catalogue written past `Store.add_many`, which bench/catalogue.py measures."""
+    """A catalogue of the first dances."""
     store = Store(path, made.codebook.model_id)
-    channels, vocabulary = made.codebook.similarity.shape[:2]
-    seen = bytes([255]) * (STEPS * channels)
-    connection = sqlite3.connect(path)
     for first in range(0, count, PIECE):
-        numbers = range(first, min(first + PIECE, count))
-        words = made.words(first, len(numbers)).astype("<u2")
-        connection.executemany(
-            "INSERT INTO dances (key, dance_id, source, content_hash, seconds, added) VALUES (?,?,?,?,?,?)",
-            [(n + 1, f"dance {n}", "bench", str(n), 8.8, "2026-01-01") for n in numbers],
-        )
-        connection.executemany(
-            "INSERT INTO tracks (key, dance, dancer, start, seconds_per_word, channels, vocabulary, words,"
-            " visibility) VALUES (?,?,1,0,?,?,?,?,?)",
-            [
-                (n + 1, n + 1, SECONDS_PER_WORD, channels, vocabulary, row.tobytes(), seen)
-                for n, row in zip(numbers, words, strict=True)
-            ],
-        )
-        connection.commit()
-    connection.close()
+        added(made, store, first, min(PIECE, count - first))
     return store
 
 
 def added(made: ShuffledDances, store: Store, first: int, count: int) -> None:
     words = made.words(first, count)
+    bones = shuffle_bones(made.bones, first, count, STEPS)
     store.add_many(
         [
-            (Dance(f"more {n}", "bench", f"more {n}", 8.8), [StoredTrack(made.fingerprint(row))])
-            for n, row in enumerate(words, start=first)
+            (Dance(f"dance {first + n}", "bench", content(first + n), 8.8),
+             [StoredTrack(made.fingerprint(words[n], bones[n]))])
+            for n in range(count)
         ]
-    )
+    )  # fmt: skip
+
+
+def content(number: int) -> str:
+    return hashlib.sha256(str(number).encode()).hexdigest()
 
 
 def one_by_one(made: ShuffledDances, store: Store) -> float:

@@ -15,7 +15,6 @@ import http.client
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -38,8 +37,8 @@ PATIENCE_SECONDS = 600
 
 
 @contextlib.contextmanager
-def server(catalogue: Path) -> Iterator[str]:
-    """A server on a free port, ready; its host and port."""
+def server(catalogue: Path) -> Iterator[tuple[str, int]]:
+    """A server on a free port, ready: its host and port, and its process."""
     command = [str(Path(sys.executable).with_name("dancematch")), "serve", str(catalogue), "--port", "0"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
@@ -50,10 +49,14 @@ def server(catalogue: Path) -> Iterator[str]:
             if time.monotonic() > deadline:
                 raise SystemExit("the server was not ready in time")
             time.sleep(0.2)
-        yield address
+        yield address, process.pid
     finally:
         process.terminate()
-        process.wait()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def ask(connection: http.client.HTTPConnection, method: str, place: str, body=None) -> tuple[int, bytes]:
@@ -88,7 +91,7 @@ class Client(threading.Thread):
             began = time.perf_counter()
             status, body = ask(self._connection, "POST", "/search", self._files[self._at % len(self._files)])
             self.times.append(time.perf_counter() - began)
-            self.errors += status != 200 or not json.loads(body)["matches"]
+            self.errors += status != 200 or not json.loads(body)["dancers"]
             self._at += 1
 
 
@@ -166,11 +169,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, made = Path(name), load_shuffled_dances("parts")
         fill(folder / "dances.db", made, options.entries).close()
-        with sqlite3.connect(folder / "dances.db") as connection:  # or each would be looked at for its period
-            connection.execute("UPDATE tracks SET period_strength = 0")
         files = query_files(made, options.entries, folder, options.seed)
         video = Scene("clip", dance=2, dancer=21, seconds=(0.0, 4.0)).render_to(folder).read_bytes()
-        with server(folder / "dances.db") as address:
+        with server(folder / "dances.db") as (address, _):
             measure(address, files, 2, 2.0, None)  # whatever is made at the first call is not counted
             stop = threading.Event()
             for ingest in (None, Ingest(address, video, folder, stop)):

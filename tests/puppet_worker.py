@@ -1,7 +1,7 @@
 """A worker of the service for which a "video" is a text that says what it shows.
 
 The number of a dance; "empty", without a dancer; or trouble: "deadly" kills the process, "endless" never
-ends, "hungry" allocates ever more memory.
+ends, "hungry" allocates ever more memory. A "motion file" makes the same trouble as `["deadly"]` and so on.
 """
 
 import os
@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from dancematch.pipeline.analysis.file_analysis import read_motion_upload
 from dancematch.pose.track import Track
 from dancematch.server.jobs import worker
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
@@ -24,14 +25,7 @@ class Puppet:
     def tracks(self, path, *, on_frame):
         """The dancers that the text names, in space and in the picture."""
         script = path.read_text(encoding="utf-8", errors="replace")
-        if script == "deadly":
-            os.kill(os.getpid(), signal.SIGKILL)
-        blocks = []
-        while script == "hungry":
-            blocks.append(bytearray(64 << 20))
-        while script == "endless":
-            time.sleep(0.01)
-            on_frame(0.1)
+        make_trouble(script, on_frame)
         on_frame(0.5)
         if script == "empty":
             return []
@@ -44,5 +38,24 @@ class Puppet:
         return [passer_by, Track(1, times, motion.joints, image, motion.visibility, motion.skeleton)]
 
 
+def make_trouble(script, on_frame):
+    """Do what the text says, if it is trouble."""
+    if script == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    blocks = []
+    while script == "hungry":
+        blocks.append(bytearray(64 << 20))
+    while script == "endless":
+        time.sleep(0.01)
+        on_frame(0.1)
+
+
+def read_troublesome(path, suffix):
+    """A motion file, unless it is the name of some trouble in brackets."""
+    make_trouble(path.read_text(encoding="utf-8", errors="replace")[2:-2], lambda _share: None)
+    return read_motion_upload(path, suffix)
+
+
 if __name__ == "__main__":
+    worker.read_motion_upload = read_troublesome
     sys.exit(worker.main(sys.argv[1:], lambda _limits: Puppet()))

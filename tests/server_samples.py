@@ -100,11 +100,17 @@ def _address(process: "subprocess.Popen[str]") -> str:
 
 
 def _serve_puppets(arguments: list[str]) -> None:
-    """The server with a worker that sees puppets: `CATALOGUE --port 0 [NAME=VALUE ...]`."""
-    from dancematch.server import app
+    """The server with a worker that sees puppets: `CATALOGUE --port 0 [NAME=VALUE ...]`.
+
+    A name in capitals is one of the fixed limits.
+    """
+    from dancematch.server import app, limits
 
     catalogue, _, port, *rest = arguments
     given = {name: json.loads(value) for name, value in (one.split("=") for one in rest)}
+    for name in [name for name in given if name.isupper()]:
+        assert hasattr(limits, name)
+        setattr(limits, name, given.pop(name))
     work = WorkLimits(**{name: given.pop(name) for name in ("seconds", "memory_bytes") if name in given})
     options = Options(catalogue, port=int(port), workers=1, work=work, worker=PUPPET_WORKER, **given)
     app.run(options, on_start=lambda address: print(address, file=sys.stderr, flush=True))

@@ -178,7 +178,7 @@ ATTACKS = {
     concat_script: "video",
     picture_as_text: "video",
     no_dancer: "no_dancer",
-    empty_zip: "video",
+    empty_zip: "format",
     bomb: "input",
     pickle_that_acts: "format",
     deep_json: "format",

@@ -189,8 +189,8 @@ def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):
     with serving(catalogue, command=PUPPETS) as server:
         wait_for(lambda: running(server, first))
         server.stop(signal.SIGKILL)
-    kept = sorted(upload.read_text() for upload in uploads.glob("*.video"))
-    for upload in uploads.glob("*.video"):  # the endless one has an end now
+    kept = sorted(upload.read_text() for upload in uploads.glob("*.upload"))
+    for upload in uploads.glob("*.upload"):  # the endless one has an end now
         upload.write_text(upload.read_text().replace("endless", "5"))
     with serving(catalogue, command=PUPPETS) as server:
         states = [server.finished(job_id)["state"] for job_id in (first, second)]

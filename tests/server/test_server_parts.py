@@ -1,12 +1,12 @@
 """The parts of the service, each by itself."""
 
-import io
+import hashlib
 import json
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
+import anyio
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from cli_samples import run_main
-from dance_samples import dance, random_words, save_small_model, shipped, write_dance
+from dance_samples import dance, digest, random_words, save_small_model, shipped, write_dance
 from dancematch.catalogue.listing import read_dance, read_page, sample_names
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.analysis.clip_files import find_clips
-from dancematch.pipeline.analysis.file_analysis import error_named
+from dancematch.pipeline.analysis.file_analysis import Analysis, error_named
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.query import query_of_motions
 from dancematch.report.evidence import QueryFile
 from dancematch.server import limits
 from dancematch.server.access.tokens import ALL_SCOPES, NO_SCOPES, Tokens, read_tokens
-from dancematch.server.files.reading import LimitedReader
 from dancematch.server.files.upload import Upload, receive
 from dancematch.server.files.videos import media_type_of
+from dancematch.server.jobs.worker import check_lengths
 from dancematch.server.limits import MAX_DANCERS
 from dancematch.server.metrics import SECONDS, Metrics, ServiceState
 from dancematch.server.options import Options, is_loopback
@@ -99,44 +99,40 @@ def test_an_address_that_others_reach_needs_tokens(host, expected):
             Options("dances.db", host=host)
 
 
-def zipped(*names: str) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name in names:
-            archive.writestr(name, b"")
-    return made.getvalue()
-
-
-async def receive_whole(content: bytes, folder: Path) -> Upload:
+async def receive_whole(content: bytes, folder: Path, options: Options) -> Upload:
     async def pieces():
         yield content
+
+    return await receive(pieces(), folder, options, declared=None, on_large=lambda: None)
+
+
+def test_an_upload_is_written_as_it_comes_and_named_by_the_service(tmp_path):
+    """Nothing in it is read here: neither its name nor its content says what it is."""
+    upload = run_async(receive_whole, b"PK\x03\x04 no archive", tmp_path, Options("dances.db"))
+
+    assert [upload.path] == list(tmp_path.iterdir())
+    assert (b"PK\x03\x04 no archive", 15) == (upload.path.read_bytes(), upload.size)
+    assert hashlib.sha256(b"PK\x03\x04 no archive").hexdigest() == upload.digest
+
+
+async def receive_slowly(folder: Path, sizes: list[int]) -> Upload:
+    async def pieces():
+        for size in sizes:
+            await anyio.sleep(0.05)
+            yield bytes(size)
+        await anyio.sleep(60)
 
     return await receive(pieces(), folder, Options("dances.db"), declared=None, on_large=lambda: None)
 
 
-@pytest.mark.parametrize(
-    ("content", "suffix", "small"),
-    [
-        (zipped("joints_0.npy"), ".npz", True),
-        (zipped("fingerprint.npy"), ".npz", True),
-        (zipped("archive/data.pkl"), ".pt", False),  # torch stays out of the server's process
-        (b"\x80\x04}.", ".pkl", True),
-        (b"\xef\xbb\xbf  HIERARCHY\nROOT Hips", ".bvh", True),
-        (b'\n {"people": []}', ".json", True),
-        (b"[1]", ".json", True),
-        (b"\xef\xbb\xbfleft_shoulder,right_shoulder,left_elbow\n", ".csv", True),
-        (b"\x00\x00\x00 ftypisom", ".video", False),
-        (b"file,label\na.mp4,waltz\n", ".video", False),
-        (b"G", ".video", False),
-    ],
-)
-def test_an_upload_is_recognised_by_its_content(tmp_path, content, suffix, small):
-    """Its suffix, whether it is words, and whether it is read at once, say what it holds."""
-    upload = run_async(receive_whole, content, tmp_path)
+@pytest.mark.parametrize("sizes", [[1] * 100, [1 << 20, *[1] * 100], [1 << 20] * 3])
+def test_an_upload_that_stalls_is_refused_whatever_came_before(tmp_path, monkeypatch, sizes):
+    """Bytes that drip, a fast beginning and then drops, and silence are all too slow; nothing stays."""
+    monkeypatch.setattr(limits, "UPLOAD_PACE_SECONDS", 0.5)
+    with pytest.raises(RefusedError, match="came too slowly") as caught:
+        run_async(receive_slowly, tmp_path, sizes)
 
-    assert (suffix, small) == (upload.path.suffix, upload.is_small(1 << 20))
-    assert (b"fingerprint" in content) == upload.holds_words
-    assert [upload.path] == list(tmp_path.iterdir())
+    assert (408, []) == (caught.value.answer.status, list(tmp_path.iterdir()))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +287,9 @@ NAMES = st.sets(st.text("abAB/éÜ舞%_", min_size=1, max_size=4), max_size=8)
 def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
     """Whatever the names and the size of a page: each dance once, sorted as Python sorts."""
     store = Store(tmp_path_factory.mktemp("pages") / "dances.db", "toy")
-    store.add_many([(Dance(name, name, name, 1.0), [StoredTrack(random_words(4, 0))]) for name in names])
+    store.add_many(
+        [(Dance(name, name, digest(name), 1.0), [StoredTrack(random_words(4, 0))]) for name in names]
+    )
     found: list[str] = []
     while page := read_page(store, after=found[-1] if found else None, limit=limit).dances:
         found += [one.dance_id for one in page]
@@ -305,12 +303,13 @@ def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
 
 
 def test_a_file_may_only_be_so_long_and_so_crowded():
-    """A motion above the limits of a video is refused too."""
-    reader = LimitedReader(max_seconds=5)
-    with pytest.raises(InputError, match="above the limit of 5 s"):
-        reader.check_motions([dance(0)])
+    """A motion above the limits of a video is refused too, and so are words."""
+    motion, words = dance(0), random_words(100, 0)
+    for found in (Analysis(Path("a"), (motion,)), Analysis(Path("a"), words=(words,))):
+        with pytest.raises(InputError, match="above the limit of 5 s"):
+            check_lengths(found, 5)
     with pytest.raises(InputError, match="above the limit of 32"):
-        LimitedReader(60).check_motions([dance(0)] * (MAX_DANCERS + 1))
+        check_lengths(Analysis(Path("a"), (motion,) * (MAX_DANCERS + 1)), 60)
 
 
 def test_two_services_share_no_folder(tmp_path):

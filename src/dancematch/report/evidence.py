@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.analysis.clip_files import content_hash
-from dancematch.pipeline.analysis.file_analysis import Progress
+from dancematch.pipeline.analysis.file_analysis import FileKind, Progress
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
@@ -50,8 +49,6 @@ LIMBS: Mapping[str, tuple[str, ...]] = {
     "torso": ("head", "torso", "shoulders", "hips"),
     **{f"{side}_leg": (f"{side} thigh", f"{side} shin") for side in ("left", "right")},
 }
-
-FileKind = Literal["video", "motion file", "motion words"]
 
 
 @dataclass(frozen=True)

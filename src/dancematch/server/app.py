@@ -27,12 +27,13 @@ from dancematch.errors import DanceMatchError, InputError
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.server import limits
 from dancematch.server.access.capacity import ConcurrencyLimit, WorkThreads
+from dancematch.server.access.connections import Connections
 from dancematch.server.access.guard import RequestGuard
 from dancematch.server.options import Options
 from dancematch.server.problems import ErrorAnswer, RefusedError
 from dancematch.server.routes import ROUTES
 from dancematch.server.schemas.requests import PATTERN_MEANINGS
-from dancematch.server.service import Service
+from dancematch.server.service import READERS, THREADS, Service
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +52,10 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    app.state.uploads = ConcurrencyLimit(limits.MAX_UPLOADS, "requests")
-    app.state.streams = ConcurrencyLimit(limits.MAX_STREAMS, "streams of events")
+    app.state.uploads = ConcurrencyLimit(limits.MAX_UPLOADS, limits.MAX_UPLOADS_PER_ADDRESS, "requests")
+    app.state.streams = ConcurrencyLimit(
+        limits.MAX_STREAMS, limits.MAX_STREAMS_PER_ADDRESS, "streams of events"
+    )
     for routes in ROUTES:
         app.include_router(routes.router)
     _handle_errors(app, service)
@@ -73,7 +76,7 @@ def make_app(service: Service) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the service while requests are already answered with 503; close it at the end."""
     service: Service = app.state.service
-    app.state.threads = WorkThreads(max(2, os.cpu_count() or 1))
+    app.state.threads = WorkThreads(THREADS, READERS)
     opening = threading.Thread(target=_open, args=(service,), name="dancematch-opening")
     opening.start()
     try:
@@ -165,6 +168,8 @@ def run(options: Options, on_start: Callable[[str], None]) -> None:
     """Serve until stopped; `on_start` is called with the address before."""
     with open_catalogue(options.catalogue, model=options.model) as catalogue:
         service = Service(options, catalogue)
+        connections = Connections(limits.MAX_CONNECTIONS, options.connections_per_address)
+        allow_open_files()
         config = uvicorn.Config(
             make_app(service),
             log_config=None,  # the command line sets up logging
@@ -174,7 +179,9 @@ def run(options: Options, on_start: Callable[[str], None]) -> None:
             date_header=True,
             timeout_graceful_shutdown=limits.SHUTDOWN_SECONDS,
             timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
-            limit_concurrency=limits.MAX_CONNECTIONS,
+            http=connections.protocol,  # type: ignore[arg-type]  # makes one as the class would
+            ws="none",
+            h11_max_incomplete_event_size=limits.MAX_HEADER_BYTES,
         )
         with _listen(options) as listener:
             host = f"[{options.host}]" if ":" in options.host else options.host
@@ -182,6 +189,16 @@ def run(options: Options, on_start: Callable[[str], None]) -> None:
             StoppableServer(config, service).run(sockets=[listener])
     if service.failure is not None:
         raise service.failure
+
+
+def allow_open_files() -> None:
+    """Let this process have as many files open as its connections need, if the operating system agrees."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(limits.MAX_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _listen(options: Options) -> socket.socket:

@@ -5,21 +5,19 @@ from pathlib import Path
 
 from dancematch.catalogue.records import Dance
 from dancematch.errors import DanceExistsError, UnknownDanceError
+from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.server.files.reading import LimitedReader
-from dancematch.server.files.upload import Upload
 from dancematch.server.files.videos import VideoFolder
 from dancematch.server.problems import not_found
 from dancematch.server.schemas.dances import DanceResponse
 from dancematch.server.schemas.requests import NewDance
-from dancematch.types import Motion
 
 
 class DanceService:
     """What the service does with dances."""
 
-    def __init__(self, catalogue: Catalogue, videos: VideoFolder, reader: LimitedReader) -> None:
-        self._catalogue, self._videos, self._reader = catalogue, videos, reader
+    def __init__(self, catalogue: Catalogue, videos: VideoFolder) -> None:
+        self._catalogue, self._videos = catalogue, videos
 
     def find_same(self, new: NewDance, digest: str) -> DanceResponse | None:
         """The dance with this very name and content; refused if either belongs to another dance."""
@@ -36,23 +34,15 @@ class DanceService:
             f"{new.dance_id!r} is already the name of another dance; choose another, or delete it first"
         )
 
-    def add_upload(self, new: NewDance, upload: Upload) -> DanceResponse:
-        """Add a dance from a small file."""
-        record = new.record(upload.digest)
-        if upload.holds_words:
-            self._catalogue.learn_words(record, self._reader.read_words(upload.path))
-        else:
-            self._catalogue.learn(record, self._reader.read_motions(upload.path))
-        return self.describe_one(new.dance_id)
-
-    def add_motions(
-        self, new: NewDance, digest: str, motions: Sequence[Motion], video: Path | None
-    ) -> DanceResponse:
-        """Add a dance from the motions of a job, and keep a copy of its `video`."""
+    def add(self, new: NewDance, digest: str, analysis: Analysis, video: Path | None = None) -> DanceResponse:
+        """Add a dance from what was found in its file, and keep a copy of its `video`."""
         # A server that died right after it had added the dance finds it here.
         if self.find_same(new, digest) is None:
-            self._reader.check_motions(motions)
-            self._catalogue.learn(new.record(digest), motions)
+            record = new.record(digest)
+            if analysis.kind == "motion words":
+                self._catalogue.learn_words(record, analysis.words)
+            else:
+                self._catalogue.learn(record, analysis.motions)
         if video is not None:
             self._videos.add(video, digest)
         return self.describe_one(new.dance_id)

@@ -1,17 +1,25 @@
 """The limits of the service that are fixed; those that a user may set are in `options.py`."""
 
-# Requests
-MAX_UPLOADS = 128  # requests with a body at a time
-MAX_STREAMS = 128  # streams of job events at a time
+# Connections
 MAX_CONNECTIONS = 1000
+MAX_REFUSED_CONNECTIONS = 100  # beyond these, that are told why before they are closed
+MAX_OPEN_FILES = 4096  # connections, uploads, the catalogue; asked of the operating system at the start
 CONNECTION_BACKLOG = 1024
+MAX_HEADER_BYTES = 32 << 10
+HEADER_SECONDS = 10.0  # from the first byte of a request, or the connection, until its headers are there
 KEEP_ALIVE_SECONDS = 30
+LINGER_SECONDS = 2.0  # for a sender to read why the rest of its body is not wanted
+UNREAD_ANSWER_SECONDS = 60.0  # that an answer waits for a client that does not read it
+
+# Requests
+MAX_UPLOADS, MAX_UPLOADS_PER_ADDRESS = 128, 64  # requests with a body at a time
+MAX_STREAMS, MAX_STREAMS_PER_ADDRESS = 128, 64  # streams of job events at a time
+UPLOAD_PACE_BYTES, UPLOAD_PACE_SECONDS = 64 << 10, 20.0  # every so many bytes of an upload in so many seconds
 SHUTDOWN_SECONDS = 10  # for answers under way when the service is stopped
 GZIP_FROM_BYTES = 2000
 GZIP_LEVEL = 4  # of 9: the rest costs more time than it saves
 
 # Parameters
-MAX_NAME_LENGTH = 200
 MIN_SECRET_LENGTH = 16
 MAX_PAGE, DEFAULT_PAGE = 500, 50  # dances
 MAX_CANDIDATES = 100  # per dancer of a search
@@ -20,7 +28,11 @@ MAX_MATRIX_CELLS = 256  # per side
 
 # Files
 MAX_DANCERS = 32  # per file
-MAX_UNPACKED_RATIO = 16  # an archive that unpacks to more times `sync_bytes` is read in a job
+SMALL_UPLOAD_BYTES = 1 << 20  # above, a file waits for half of the readers only
+QUICK_READ_SECONDS = 10.0  # for a file whose sender waits
+QUICK_READ_BYTES = 640 << 20  # address space of the process that reads it, of which it takes 110 MB empty
+QUICK_WRITTEN_BYTES = 256 << 20
+MAX_KEPT_WORKER_BYTES = 256 << 20  # a worker that has had more is not used again
 MAX_EXPLAINED_COST = 4e9  # words of the clip times the squared words of the dance: some seconds of work
 STILLS_SECONDS = 120.0  # for cutting the pictures of a report
 

@@ -39,6 +39,7 @@ class Options:
     upload_bytes: int = 256 * MEGABYTE
     upload_seconds: float = 600.0  # for receiving one upload
     sync_bytes: int = 8 * MEGABYTE
+    connections_per_address: int = 256
     keep_videos: bool = False
     cluster: str | None = None  # the address of a Ray cluster that searches in place of this process
     shards: int = 4  # on the cluster

@@ -1,30 +1,44 @@
 """One catalogue being served: the parts of the service, their opening and closing."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from dancematch import formats
 from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.server import limits
 from dancematch.server.dances import DanceService
 from dancematch.server.files.folder import ServiceFolder
-from dancematch.server.files.reading import LimitedReader
 from dancematch.server.files.videos import VideoFolder
+from dancematch.server.jobs.child import QuickReaders
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobState, JobTable
 from dancematch.server.metrics import Metrics, ServiceState
-from dancematch.server.options import Options
+from dancematch.server.options import Options, WorkLimits
 from dancematch.server.overview.dance_map import DanceMap
 from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction
 from dancematch.server.queries.search_service import SearchService
 from dancematch.server.schemas.dances import DanceResponse
-from dancematch.server.schemas.requests import NewDance
+from dancematch.server.schemas.requests import NewDance, SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
 
+THREADS = max(2, os.cpu_count() or 1)  # of each kind of work on the processor
+READERS = max(1, (os.cpu_count() or 1) // 2)  # of small files, and as many of large ones
 _STATES: tuple[JobState, ...] = ("waiting", "running", "done", "failed", "cancelled")
+
+
+def quick_limits(options: Options) -> WorkLimits:
+    """What a file may cost whose sender waits: never more than one in a job."""
+    return replace(
+        options.work,
+        seconds=min(options.work.seconds, limits.QUICK_READ_SECONDS),
+        memory_bytes=min(options.work.memory_bytes, limits.QUICK_READ_BYTES),
+        written_bytes=limits.QUICK_WRITTEN_BYTES,
+    )
 
 
 class Service:
@@ -36,9 +50,9 @@ class Service:
         self.failure: Exception | None = None  # why opening failed
         self.folder = folder = ServiceFolder(options, catalogue)
         self.metrics = Metrics()
-        reader = LimitedReader(options.work.video_seconds)
-        self.dances = DanceService(catalogue, VideoFolder(folder.videos), reader)
-        self.searches = SearchService(catalogue, options, reader, self.metrics)
+        self.quick_readers = QuickReaders(options.worker, quick_limits(options), 2 * READERS)
+        self.dances = DanceService(catalogue, VideoFolder(folder.videos))
+        self.searches = SearchService(catalogue, options, self.metrics)
         self.map = DanceMap(catalogue)
         self.vocabulary = VocabularyFile(catalogue, folder.path)
         self.redaction = Redaction(catalogue.where, str(folder.path))
@@ -47,6 +61,7 @@ class Service:
 
     def open(self) -> None:
         """Load the search, then start the jobs."""
+        self.quick_readers.start()
         self.searches.open()
         self.runner.start()
         self.ready = True
@@ -55,6 +70,7 @@ class Service:
         """Requeue running jobs and release everything."""
         self.ready = False
         self.runner.stop()
+        self.quick_readers.close()
         self.table.close()
         self.catalogue.close()
         self.folder.close()
@@ -63,11 +79,11 @@ class Service:
         """The result of a job whose file has been analysed."""
         result: SearchResponse | DanceResponse
         if job.kind == "search":
-            result = self.searches.search_analysis(job, analysis)
+            result = self.searches.search(SearchRequest(**job.parameters), job.digest, analysis)
         else:
-            is_video = not formats.is_motion_file(job.upload)
-            video = self.folder.uploads / job.upload if self.options.keep_videos and is_video else None
-            result = self.dances.add_motions(NewDance(**job.parameters), job.digest, analysis.motions, video)
+            keep_video = self.options.keep_videos and analysis.kind == "video"
+            video = self.folder.uploads / job.upload if keep_video else None
+            result = self.dances.add(NewDance(**job.parameters), job.digest, analysis, video)
         described: dict[str, Any] = to_jsonable_python(result)
         return described
 

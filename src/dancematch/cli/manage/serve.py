@@ -10,6 +10,7 @@ from dancematch.cli.options import MODEL_HELP, file_path, option, option_group
 from dancematch.cli.output import say
 from dancematch.errors import MissingExtraError
 from dancematch.server.access.tokens import Tokens, is_open_to_others, read_tokens
+from dancematch.server.limits import MAX_CONNECTIONS
 from dancematch.server.options import MEGABYTE, Options, WorkLimits
 
 
@@ -24,6 +25,10 @@ class NetworkOptions:
     token_file: Path | None = option(
         "--token-file", type=file_path(),
         help="Lines 'read SECRET' or 'write SECRET'; needed for an address that others can reach.",
+    )  # fmt: skip
+    connections: int = option(
+        "--max-connections", type=click.IntRange(1, MAX_CONNECTIONS), default=Options.connections_per_address,
+        help="Connections of one address; behind a proxy, all have the proxy's.",
     )  # fmt: skip
     hosts: tuple[str, ...] = option(
         "--allow-host", multiple=True, help="A further name that this machine goes by."
@@ -120,6 +125,7 @@ def serve_command(
         host=network.host,
         port=network.port,
         tokens=read_tokens(token_file) if token_file else Tokens(),
+        connections_per_address=network.connections,
         allowed_hosts=network.hosts,
         cors_origins=network.origins,
         folder=upload.folder,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,15 @@ from dancematch import errors, formats
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
+from dancematch.formats.archive import Archive
 from dancematch.pose import PoseEstimator, estimate_dancers
 from dancematch.types import Fingerprint, FloatArray, IgnoredTrack, Motion, Span
 
 Progress = Callable[[float], None]  # receives the share that is done, 0..1
 MakeEstimator = Callable[[], PoseEstimator]
+FileKind = Literal["video", "motion file", "motion words"]
 
-_MOTIONS, _WORDS, _IGNORED, _IMAGES = "motions.npz", "words.npz", "ignored.json", "images.npz"
+_MOTIONS, _WORDS, _DESCRIPTION, _IMAGES = "motions.npz", "words.npz", "analysis.json", "images.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +40,10 @@ class Analysis:
     path: Path
     motions: tuple[Motion, ...] = ()  # one per dancer, the most prominent first
     error: DanceMatchError | None = None
-    words: tuple[Fingerprint, ...] = ()  # one per dancer, if the worker was asked for them
+    words: tuple[Fingerprint, ...] = ()  # one per dancer, if the file holds them or the worker made them
     ignored: tuple[IgnoredTrack, ...] = ()  # other tracks of a video, and why they are no dancers
     images: tuple[ImageTrack, ...] = ()  # one per dancer of a video
+    kind: FileKind = "video"
 
 
 def analyse_file(
@@ -54,7 +57,21 @@ def analyse_file(
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if formats.is_motion_file(path):
-        return Analysis(path, tuple(formats.read(path)))
+        return Analysis(path, tuple(formats.read(path)), kind="motion file")
+    return analyse_video(path, estimator=estimator, on_progress=on_progress)
+
+
+def read_motion_upload(path: Path, suffix: str) -> Analysis:
+    """The motions or words of a file whose name says nothing; its content was told to be of this suffix."""
+    if suffix == ".npz" and words_files.is_words(Archive(path)):
+        return Analysis(path, words=tuple(words_files.read(path)), kind="motion words")
+    return Analysis(path, tuple(formats.read(path, suffix=suffix)), kind="motion file")
+
+
+def analyse_video(
+    path: Path, *, estimator: PoseEstimator | None = None, on_progress: Progress | None = None
+) -> Analysis:
+    """The dancers of a video."""
     found = estimate_dancers(path, estimator, on_progress)
     images = [
         ImageTrack(one.times, one.image, one.visibility) for one in found.dancers if one.image is not None
@@ -78,11 +95,13 @@ def describe_ignored(ignored: IgnoredTrack) -> dict[str, Any]:
 
 def write_analysis(folder: Path, analysis: Analysis) -> None:
     """Write an analysis without error to a folder, for another process to read."""
-    npz.write(folder / _MOTIONS, analysis.motions, overwrite=True)
+    if analysis.motions:
+        npz.write(folder / _MOTIONS, analysis.motions, overwrite=True)
     if analysis.words:
         words_files.write(folder / _WORDS, list(analysis.words), overwrite=True)
     ignored = [{**vars(one.span), "reason": one.reason} for one in analysis.ignored]
-    (folder / _IGNORED).write_text(json.dumps(ignored), encoding="utf-8")
+    description = {"kind": analysis.kind, "ignored": ignored}
+    (folder / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
     arrays = {
         f"{name}_{n}": values for n, one in enumerate(analysis.images) for name, values in vars(one).items()
     }
@@ -92,11 +111,12 @@ def write_analysis(folder: Path, analysis: Analysis) -> None:
 
 def read_analysis(folder: Path, path: Path) -> Analysis:
     """What `write_analysis` wrote about the file `path`."""
-    motions = tuple(npz.read(folder / _MOTIONS))
+    motions = tuple(npz.read(folder / _MOTIONS)) if (folder / _MOTIONS).is_file() else ()
     words = tuple(words_files.read(folder / _WORDS)) if (folder / _WORDS).is_file() else ()
-    described = json.loads((folder / _IGNORED).read_text(encoding="utf-8"))
-    ignored = tuple(IgnoredTrack(Span(one["start"], one["end"]), one["reason"]) for one in described)
-    return Analysis(path, motions, None, words, ignored, _read_images(folder / _IMAGES))
+    described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+    ignored = [IgnoredTrack(Span(one["start"], one["end"]), one["reason"]) for one in described["ignored"]]
+    images = _read_images(folder / _IMAGES)
+    return Analysis(path, motions, None, words, tuple(ignored), images, described["kind"])
 
 
 def _read_images(path: Path) -> tuple[ImageTrack, ...]:

@@ -9,7 +9,6 @@ MEGABYTE = 1 << 20
 
 _NICE = 10  # a process that answers searches goes first
 _MAX_OPEN_FILES = 256
-_MAX_WRITTEN_BYTES = 1 << 30
 _THREADS = 4  # processor seconds per second of the limit
 
 Limit = Literal[
@@ -25,6 +24,7 @@ class WorkLimits:
     memory_bytes: int = 4096 * MEGABYTE  # of its process
     video_seconds: float = 600.0
     video_pixels: int = 4096 * 2176  # of a frame
+    written_bytes: int = 1024 * MEGABYTE  # of one file that it writes
 
 
 def limit_self(limits: WorkLimits) -> None:
@@ -33,7 +33,7 @@ def limit_self(limits: WorkLimits) -> None:
 
     allowed = {
         resource.RLIMIT_AS: limits.memory_bytes,
-        resource.RLIMIT_FSIZE: _MAX_WRITTEN_BYTES,
+        resource.RLIMIT_FSIZE: limits.written_bytes,
         resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
@@ -42,6 +42,13 @@ def limit_self(limits: WorkLimits) -> None:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
     os.nice(_NICE)
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has had in memory."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def limit_processor_time(limits: WorkLimits) -> None:

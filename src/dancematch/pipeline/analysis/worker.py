@@ -3,9 +3,10 @@
     python -m dancematch.pipeline.analysis.worker '{"limits": {...}, "model": ..., "model_id": ...}'
 
 Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to
-stdout: `{"progress": 0.4}` from time to time, then `{"done": true}` or `{"error": CLASS, "message": TEXT}`.
-The result is in the folder (`analysis.read_analysis`), with words if a model is named. Without limits the
-process may take what it needs. `worker_process.py` is the other end.
+stdout: `{"progress": 0.4}` from time to time, then `{"done": true}` or `{"error": CLASS, "message": TEXT}`,
+both with the most memory that the process has had (`peak_bytes`). The result is in the folder
+(`file_analysis.read_analysis`), with words if a model is named. Without limits the process may take what it
+needs. `worker_process.py` is the other end.
 """
 
 import base64
@@ -22,8 +23,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, ModelMismatchError
-from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, write_analysis
-from dancematch.pipeline.analysis.limits import WorkLimits, limit_processor_time, limit_self
+from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, analyse_video, write_analysis
+from dancematch.pipeline.analysis.limits import WorkLimits, limit_processor_time, limit_self, peak_memory
 from dancematch.pipeline.analysis.parent_watch import end_with_parent
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
 
 _PROGRESS_SECONDS = 0.2
+_LONGEST_MESSAGE = 2000  # characters
 
 Request = Mapping[str, Any]
-Task = Callable[[Request], None]
+Task = Callable[[Request, "Analyser"], None]
 
 
 def main(
@@ -41,26 +43,32 @@ def main(
     make_estimator: "Callable[[WorkLimits | None], PoseEstimator] | None" = None,
     tasks: Mapping[str, Task] | None = None,
 ) -> int:
-    """Answer requests until stdin ends; one that names a further task (`{"task": ...}`) goes to it."""
+    """Answer requests until stdin ends; one that names a further task (`{"task": ...}`) goes to it.
+
+    A task returns when it is done, or raises one of our errors.
+    """
     setup = json.loads(arguments[0])
     limits = WorkLimits(**setup["limits"]) if setup.get("limits") else None
     replies = _Replies()
     if limits is not None:
         limit_self(limits)
     end_with_parent()
-    analyser = _Analyser(setup, limits, replies, make_estimator or _make_estimator(setup))
+    analyser = Analyser(setup, limits, replies, make_estimator or _make_estimator(setup))
     for line in sys.stdin:
         request = json.loads(line)
         if limits is not None:
             limit_processor_time(limits)
         try:
-            (tasks or {}).get(request.get("task"), analyser.analyse)(request)
+            if "task" in request:
+                (tasks or {})[request["task"]](request, analyser)
+            else:
+                analyser.analyse(request)
         except DanceMatchError as error:
-            replies.send({"error": type(error).__name__, "message": str(error)})
+            replies.send_last({"error": type(error).__name__, "message": str(error)[:_LONGEST_MESSAGE]})
         except MemoryError:
             return 1  # the rest of this process cannot be trusted
         else:
-            replies.send({"done": True})
+            replies.send_last({"done": True})
     return 0
 
 
@@ -76,6 +84,10 @@ class _Replies:
         self._stream.write(json.dumps(reply) + "\n")
         self._stream.flush()
 
+    def send_last(self, reply: Request) -> None:
+        """Reply that a request is done or failed, and how much memory that took."""
+        self.send({**reply, "peak_bytes": peak_memory()})
+
     def send_progress(self, share: float) -> None:
         """Reply with the share that is done, but not for every frame."""
         if time.monotonic() - self._last_progress > _PROGRESS_SECONDS:
@@ -83,7 +95,7 @@ class _Replies:
             self.send({"progress": round(float(share), 4)})
 
 
-class _Analyser:
+class Analyser:
     """Analyses files; model and estimator are loaded when a file first needs them."""
 
     def __init__(
@@ -97,10 +109,15 @@ class _Analyser:
         self._make_estimator = make_estimator
 
     def analyse(self, request: Request) -> None:
+        """Write the analysis of the file that a request names."""
         source, target = Path(request["source"]), Path(request["target"])
         estimator = None if formats.is_motion_file(source) else self._estimator
         found = analyse_file(source, estimator=estimator, on_progress=self._replies.send_progress)
         write_analysis(target, self._with_words(found) if self._setup.get("model_id") else found)
+
+    def analyse_video(self, source: Path) -> Analysis:
+        """The dancers of a video, whatever its name."""
+        return analyse_video(source, estimator=self._estimator, on_progress=self._replies.send_progress)
 
     def _with_words(self, found: Analysis) -> Analysis:
         # Imported here: most workers make no words, and the kernels behind them load slowly.

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress, error_named, read_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.temporary_folder import temporary_folder
 
 COMMAND = (sys.executable, "-m", "dancematch.pipeline.analysis.worker")
 ATTEMPTS = 2  # the first worker may have died of an earlier file, or while the machine was short of memory
@@ -62,30 +62,33 @@ class Worker:
 
     def __init__(self, setup: WorkerSetup) -> None:
         self.setup = setup
+        self.peak_bytes = 0  # the most memory that the process had up to its last reply
         self._process: subprocess.Popen[bytes] | None = None
 
     def analyse(
         self,
         path: Path,
         *,
+        task: Mapping[str, Any] | None = None,
         on_progress: Progress | None = None,
         stop: threading.Event | None = None,
         attempts: int = ATTEMPTS,
     ) -> Analysis:
         """What a file shows; raises one of the errors above if the worker does not survive it.
 
-        An expected error about the file is raised as it was in the worker.
+        `task` names a further task of the worker that analyses it. An expected error about the file is
+        raised as it was in the worker.
         """
-        with tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
+        with temporary_folder() as folder:
+            request = {"source": str(path), "target": str(folder), **(task or {})}
             for attempt in range(1, attempts + 1):
                 try:
-                    request = {"source": str(path), "target": folder}
                     self.request(request, on_progress=on_progress, stop=stop)
                     break
                 except WorkerDiedError:
                     if attempt == attempts:
                         raise
-            return read_analysis(Path(folder), path)
+            return read_analysis(folder, path)
 
     def request(
         self,
@@ -95,7 +98,9 @@ class Worker:
         stop: threading.Event | None = None,
     ) -> None:
         """Send one request and wait until it is done."""
-        process = self._running()
+        if stop is not None and stop.is_set():
+            raise WorkerStoppedError
+        process = self.start()
         watch = _Watch(process, self.setup.limits, stop)
         try:
             reply = _exchange(process, request, on_progress)
@@ -107,13 +112,17 @@ class Worker:
         if stop is not None and stop.is_set():
             self.close()
             raise WorkerStoppedError
+        self.peak_bytes = int(reply.get("peak_bytes", 0))
         if reply.get("error"):
             raise error_named(str(reply["error"]), str(reply.get("message")))
         if not reply.get("done"):
             self.close()
             raise WorkerTooSlowError if watch.too_slow else WorkerDiedError
 
-    def _running(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start the process, unless it runs: a file then need not wait for it."""
+        if self._process is not None and self._process.poll() is not None:
+            self.close()  # it died of nothing that was asked of it
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603  (our own interpreter)
                 self.setup.arguments(),

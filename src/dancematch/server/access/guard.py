@@ -1,6 +1,7 @@
 """The middleware that every request passes: host and origin checks, security headers, metrics, log."""
 
 import logging
+import re
 import time
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +17,7 @@ log = logging.getLogger(__name__)
 
 HEADERS_ONLY = "dancematch.headers_only"  # in the scope of a HEAD request that is answered as a GET
 SLASH = "\ufdd0"  # stands for a slash within a name; Unicode reserves it for such private use
+_HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:@/\s]+))(?::\d*)?")
 _CHANGING_METHODS = ("POST", "PUT", "DELETE", "PATCH")
 _CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -49,6 +51,8 @@ class RequestGuard:
         is_head = scope["method"] == "HEAD"
         inner = {**scope, "method": "GET", HEADERS_ONLY: True} if is_head else scope
 
+        body = _RequestBody(scope, receive)
+
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
@@ -56,6 +60,8 @@ class RequestGuard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _DEFAULT_HEADERS.items():
                     headers.setdefault(name, value)
+                if not body.is_complete:
+                    headers["Connection"] = "close"  # the rest is not read
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
@@ -63,10 +69,10 @@ class RequestGuard:
         refusal = self._refuse(scope)
         try:
             if refusal is not None:
-                await JSONResponse(refusal.body(), refusal.status)(scope, receive, send_with_headers)
+                await JSONResponse(refusal.body(), refusal.status)(scope, body.receive, send_with_headers)
                 return
             inner["path"] = _path_with_slashes(scope)
-            await self._app(inner, receive, send_with_headers)
+            await self._app(inner, body.receive, send_with_headers)
         finally:
             self._record(scope, getattr(inner.get("route"), "path", "other"), status, began)
 
@@ -81,6 +87,9 @@ class RequestGuard:
     def _refuse(self, scope: Scope) -> ErrorAnswer | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy might go by the one and this service by the other: request smuggling.
+            return ErrorAnswer(400, "bad_request", "a body has a Content-Length or is chunked, not both")
         if is_loopback(self._options.host) and _host_name(host) not in self._hosts:
             # A page whose name its own name server made to point here: DNS rebinding.
             return ErrorAnswer(421, "wrong_host", "this service is for this machine; --allow-host adds names")
@@ -93,10 +102,25 @@ class RequestGuard:
         return None
 
 
+class _RequestBody:
+    """The body of a request on its way to the application."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        headers = Headers(scope=scope)
+        self._receive = receive
+        self.is_complete = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            self.is_complete = True
+        return message
+
+
 def _host_name(host: str) -> str:
-    """The host without its port."""
-    name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-    return name.lower()
+    """The host without its port; empty if it is none."""
+    found = _HOST.fullmatch(host)
+    return (found["address"] or found["name"]).lower() if found else ""
 
 
 def _path_with_slashes(scope: Scope) -> str:

@@ -1,21 +1,21 @@
-"""Uploads: received piece by piece, named by the service, recognised by their content."""
+"""Uploads: received piece by piece within limits of size and time, and named by the service.
+
+What a file holds is found out by a worker: nothing in it is parsed in this process.
+"""
 
 import asyncio
 import hashlib
 import secrets
-import zipfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from dancematch.errors import InputError
-from dancematch.formats import detect_suffix, registry
-from dancematch.server.limits import MAX_UNPACKED_RATIO
+from dancematch.server import limits
 from dancematch.server.options import MEGABYTE, Options
 from dancematch.server.problems import RefusedError
 
-VIDEO = ".video"  # the suffix of every upload that is no motion file: a decoder recognises its container
-_WORDS_MEMBER = "fingerprint.npy"
+_SUFFIX = ".upload"
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,6 @@ class Upload:
     path: Path
     digest: str  # SHA-256
     size: int
-    holds_words: bool
-
-    def is_small(self, sync_bytes: int) -> bool:
-        """Whether it is read at once, in this process: a motion file, small packed and unpacked."""
-        suffix = self.path.suffix
-        readable = any(not format_.is_isolated for format_ in registry.formats_with(suffix))
-        if not readable or self.size > sync_bytes:
-            return False
-        return suffix != ".npz" or _unpacked_size(self.path) <= MAX_UNPACKED_RATIO * sync_bytes
 
     def delete(self) -> None:
         """Remove the file."""
@@ -55,23 +46,61 @@ async def receive(
     expected = int(declared) if declared is not None and declared.isdecimal() else 0
     _check_size(expected, options, on_large)
     path = folder / f"{secrets.token_hex(16)}.part"
-    digest, size = hashlib.sha256(), 0
     try:
-        with path.open("xb") as file:
-            async with asyncio.timeout(options.upload_seconds):
-                async for piece in pieces:
-                    size += len(piece)
-                    _check_size(size, options, on_large)
-                    digest.update(piece)
-                    file.write(piece)
+        digest, size = await _write(pieces, path, options, on_large)
         if not size:
             raise InputError("the file is empty; a video, a motion file or words were expected")
-        return await asyncio.to_thread(_recognise, path, digest.hexdigest(), size)
+        return Upload(path.rename(path.with_suffix(_SUFFIX)), digest, size)
     except TimeoutError:
-        reason = f"the upload took more than {options.upload_seconds:.0f} s; try again"
-        raise RefusedError(408, "too_slow", reason) from None
+        raise RefusedError(408, "too_slow", _too_slow(options)) from None
     finally:
         path.unlink(missing_ok=True)  # by now it has another name, or is refused
+
+
+async def _write(
+    pieces: AsyncIterator[bytes], path: Path, options: Options, on_large: Callable[[], None]
+) -> tuple[str, int]:
+    """Write the pieces; return their SHA-256 and size. Fails with TimeoutError where they come too slowly."""
+    digest, size = hashlib.sha256(), 0
+    pace = _Pace(options.upload_seconds)
+    with path.open("xb") as file:
+        async with asyncio.timeout_at(pace.deadline) as limit:
+            async for piece in pieces:
+                size += len(piece)
+                _check_size(size, options, on_large)
+                digest.update(piece)
+                file.write(piece)
+                if pace.advance(len(piece)):
+                    limit.reschedule(pace.deadline)
+    return digest.hexdigest(), size
+
+
+class _Pace:
+    """Until when the next bytes must have come: each `UPLOAD_PACE_BYTES` in `UPLOAD_PACE_SECONDS`.
+
+    Not an average over the whole upload, by which a fast beginning would pay for hours of silence.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._last, self._missing = now + seconds, limits.UPLOAD_PACE_BYTES
+        self.deadline = min(self._last, now + limits.UPLOAD_PACE_SECONDS)
+
+    def advance(self, size: int) -> bool:
+        """Count bytes; True if they have moved the deadline."""
+        self._missing -= size
+        if self._missing > 0:
+            return False
+        self._missing = limits.UPLOAD_PACE_BYTES
+        self.deadline = min(self._last, asyncio.get_running_loop().time() + limits.UPLOAD_PACE_SECONDS)
+        return True
+
+
+def _too_slow(options: Options) -> str:
+    pace = f"{limits.UPLOAD_PACE_BYTES // 1024} kB in {limits.UPLOAD_PACE_SECONDS:.0f} s"
+    return (
+        f"the upload came too slowly: at least {pace}, and all in {options.upload_seconds:.0f} s; try again"
+    )
 
 
 def _check_size(size: int, options: Options, on_large: Callable[[], None]) -> None:
@@ -80,21 +109,3 @@ def _check_size(size: int, options: Options, on_large: Callable[[], None]) -> No
         raise RefusedError(413, "too_large", f"the upload is larger than the {most} MB that are allowed")
     if size > options.sync_bytes:
         on_large()
-
-
-def _recognise(path: Path, digest: str, size: int) -> Upload:
-    suffix = detect_suffix(path) or VIDEO
-    holds_words = suffix == ".npz" and _holds_words(path)
-    return Upload(path.rename(path.with_suffix(suffix)), digest, size, holds_words)
-
-
-def _holds_words(path: Path) -> bool:
-    """As `pipeline.query.holds_words`, without reading a large archive into memory."""
-    with zipfile.ZipFile(path) as archive:
-        return _WORDS_MEMBER in archive.namelist()
-
-
-def _unpacked_size(path: Path) -> int:
-    """The size that an archive claims to unpack to."""
-    with zipfile.ZipFile(path) as archive:
-        return sum(member.file_size for member in archive.infolist())

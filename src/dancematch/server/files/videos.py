@@ -3,8 +3,7 @@
 import shutil
 from pathlib import Path
 
-from dancematch.server.files.upload import VIDEO
-
+_SUFFIX = ".video"
 _UNKNOWN = "application/octet-stream"
 _SIGNATURES = (  # bytes, offset, media type
     (b"\x1aE\xdf\xa3", 0, "video/webm"),
@@ -30,7 +29,7 @@ class VideoFolder:
         self._folder = folder
 
     def _path(self, digest: str) -> Path:
-        return self._folder / f"{digest}{VIDEO}"
+        return self._folder / f"{digest}{_SUFFIX}"
 
     def add(self, upload: Path, digest: str) -> None:
         """Copy an upload with that content hash."""

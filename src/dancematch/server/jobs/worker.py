@@ -1,7 +1,10 @@
-"""The service's worker process: the pipeline's, which can cut stills out of a video too.
+"""The service's worker process: the pipeline's, with two further tasks.
 
-A request `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}` writes the
-stills at these moments, around a dancer's joints where they are known (`report.footage.cut_stills`).
+A request `{"task": "upload", "source": ..., "target": FOLDER, "quick": ...}` analyses a file that is told by
+its content alone; with `quick`, what takes long (a video, a format that needs much) is left unread: the
+analysis then has neither motions nor words. `{"task": "stills", "source": ..., "target": FILE, "moments":
+[...], "marks": [...]}` writes the stills of a video at these moments, around a dancer's joints where they are
+known (`report.footage.cut_stills`).
 """
 
 import sys
@@ -11,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dancematch import formats
+from dancematch.errors import InputError
+from dancematch.formats import registry
 from dancematch.pipeline.analysis import worker
+from dancematch.pipeline.analysis.file_analysis import Analysis, read_motion_upload, write_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.worker import Analyser
 from dancematch.pose.stills import Still
+from dancematch.server.limits import MAX_DANCERS
 
 if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
@@ -23,10 +32,34 @@ def main(
     arguments: Sequence[str], make_estimator: "Callable[[WorkLimits | None], PoseEstimator] | None" = None
 ) -> int:
     """Answer requests until stdin ends."""
-    return worker.main(arguments, make_estimator, {"stills": _write_stills})
+    return worker.main(arguments, make_estimator, {"upload": _analyse_upload, "stills": _write_stills})
 
 
-def _write_stills(request: Mapping[str, Any]) -> None:
+def _analyse_upload(request: Mapping[str, Any], analyser: Analyser) -> None:
+    source = Path(request["source"])
+    suffix = formats.detect_suffix(source)
+    if suffix is None:
+        found = Analysis(source) if request["quick"] else analyser.analyse_video(source)
+    elif request["quick"] and all(one.is_isolated for one in registry.formats_with(suffix)):
+        found = Analysis(source, kind="motion file")
+    else:
+        found = read_motion_upload(source, suffix)
+    check_lengths(found, request["max_seconds"])
+    write_analysis(Path(request["target"]), found)
+
+
+def check_lengths(found: Analysis, max_seconds: float) -> None:
+    """Refuse dancers who are too many, or dance for too long."""
+    seconds = [motion.seconds for motion in found.motions]
+    seconds += [len(words) * words.seconds_per_word for words in found.words]
+    longest = max(seconds, default=0)
+    if longest > max_seconds:
+        raise InputError(f"the file lasts {longest:.0f} s, above the limit of {max_seconds:.0f} s; cut it")
+    if len(seconds) > MAX_DANCERS:
+        raise InputError(f"the file shows {len(seconds)} dancers, above the limit of {MAX_DANCERS}")
+
+
+def _write_stills(request: Mapping[str, Any], _analyser: Analyser) -> None:
     from dancematch.report.footage import cut_stills
 
     marks = [None if mark is None else np.array(mark, dtype=np.float32) for mark in request["marks"]]

@@ -4,17 +4,15 @@ import secrets
 import time
 from collections.abc import Sequence
 
-from dancematch import formats
 from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import QueryClip, query_of_motions, query_of_words
 from dancematch.report.compare import compare
-from dancematch.report.evidence import FileKind, QueryFile
+from dancematch.report.evidence import QueryFile
 from dancematch.search.engine import Query
 from dancematch.search.settings import DanceFilter
-from dancematch.server.files.reading import LimitedReader
 from dancematch.server.files.upload import Upload
-from dancematch.server.jobs.table import Job, now
+from dancematch.server.jobs.table import now
 from dancematch.server.limits import MAX_EXPLAINED_COST
 from dancematch.server.metrics import Metrics
 from dancematch.server.options import Options
@@ -32,10 +30,8 @@ _DEFAULT_NAME = "clip"  # of a file that came without a name
 class SearchService:
     """Searches one catalogue, in this process or on a cluster, and holds the answers for questions."""
 
-    def __init__(
-        self, catalogue: Catalogue, options: Options, reader: LimitedReader, metrics: Metrics
-    ) -> None:
-        self._catalogue, self._options, self._reader, self._metrics = catalogue, options, reader, metrics
+    def __init__(self, catalogue: Catalogue, options: Options, metrics: Metrics) -> None:
+        self._catalogue, self._options, self._metrics = catalogue, options, metrics
         _search_on_cluster(options, catalogue)
         self.held = HeldSearches()
 
@@ -44,25 +40,16 @@ class SearchService:
         for one in self._catalogue.background[:1]:
             self._catalogue.searcher.search([Query(one), Query(one, mirrored=True)])
 
-    def search_upload(self, upload: Upload, request: SearchRequest) -> SearchResponse:
-        """Search for the dancers of a small file."""
+    def search(self, request: SearchRequest, digest: str, analysis: Analysis) -> SearchResponse:
+        """Search for the dancers that were found in a file."""
         tokeniser = self._catalogue.tokeniser
-        if upload.holds_words:
-            query = query_of_words(self._reader.read_words(upload.path), tokeniser)
+        if analysis.kind == "motion words":
+            query = query_of_words(analysis.words, tokeniser)
         else:
-            query = query_of_motions(self._reader.read_motions(upload.path), tokeniser, "the file")
-        kind: FileKind = "motion words" if upload.holds_words else "motion file"
-        return self._answer(query, request, QueryFile(request.filename or _DEFAULT_NAME, upload.digest, kind))
-
-    def search_analysis(self, job: Job, analysis: Analysis) -> SearchResponse:
-        """Search for the dancers that a job found in its file."""
-        request = SearchRequest(**job.parameters)
-        self._reader.check_motions(analysis.motions)
-        query = query_of_motions(
-            analysis.motions, self._catalogue.tokeniser, "the file", analysis.ignored, analysis.images
-        )
-        kind: FileKind = "motion file" if formats.is_motion_file(job.upload) else "video"
-        file = QueryFile(request.filename or _DEFAULT_NAME, job.digest, kind)
+            query = query_of_motions(
+                analysis.motions, tokeniser, "the file", analysis.ignored, analysis.images
+            )
+        file = QueryFile(request.filename or _DEFAULT_NAME, digest, analysis.kind)
         return self._answer(query, request, file)
 
     def _answer(self, query: QueryClip, request: SearchRequest, file: QueryFile) -> SearchResponse:

@@ -25,9 +25,10 @@ router = APIRouter(tags=["service"])
 
 
 @router.get("/health", responses=errors())
-def show_health(service: ReadyService) -> HealthResponse:
+async def show_health(service: ReadyService, threads: Threads) -> HealthResponse:
     """Whether the service is ready."""
-    return HealthResponse(version=version("dancematch"), dances=service.catalogue.page(limit=1).total)
+    dances = await threads.health(lambda: service.catalogue.page(limit=1).total)
+    return HealthResponse(version=version("dancematch"), dances=dances)
 
 
 @router.get("/about", dependencies=[READER], responses=errors())

@@ -71,8 +71,10 @@ async def add_dance(
         same = await threads.other(service.dances.find_same, new, pending.upload.digest)
         if same is not None:
             return json_response(same)
-        if pending.is_small:
-            return json_response(await threads.other(service.dances.add_upload, new, pending.upload), 201)
+        found = await pending.read()
+        if found is not None:
+            digest = pending.upload.digest
+            return json_response(await threads.other(service.dances.add, new, digest, found), 201)
         return json_response(describe_job(service, pending.queue("add", asdict(new))), 202)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from dancematch.server.access.dependencies import READER, GrantedScopes, ReadyService, require_write
 from dancematch.server.access.guard import HEADERS_ONLY
@@ -78,25 +79,36 @@ async def follow_job(request: Request, service: ReadyService, job_id: Id) -> Res
     _find(service, job_id)
     if HEADERS_ONLY in request.scope:
         return Response(media_type=_EVENT_STREAM)
-    request.app.state.streams.require_room()  # now, while the status can still be an error
-    return StreamingResponse(_events(request, service, job_id), media_type=_EVENT_STREAM)
+    return _EventStream(request, service, job_id)
 
 
-async def _events(request: Request, service: Service, job_id: str) -> AsyncIterator[str]:
+class _EventStream(StreamingResponse):
+    """The events of one job; one too many is refused before the answer begins."""
+
+    def __init__(self, request: Request, service: Service, job_id: str) -> None:
+        super().__init__(_events(service, job_id), media_type=_EVENT_STREAM)
+        self._room = request.app.state.streams.admit(request.client)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        with self._room:
+            await super().__call__(scope, receive, send)
+
+
+async def _events(service: Service, job_id: str) -> AsyncIterator[str]:
     last_text, silent_seconds = "", 0.0
-    with request.app.state.streams.admit():
-        while not service.runner.stopping:
-            job = service.table.find(job_id)
-            if job is None:
-                return
-            text = describe_job(service, job).model_dump_json()
-            if text != last_text:
-                last_text, silent_seconds = text, 0.0
-                yield f"event: job\ndata: {text}\n\n"
-            elif silent_seconds >= _KEEP_ALIVE_SECONDS:
-                silent_seconds = 0.0
-                yield ": still here\n\n"
-            if job.is_finished:
-                return
-            await asyncio.sleep(_POLL_SECONDS)
-            silent_seconds += _POLL_SECONDS
+    while not service.runner.stopping:
+        job = service.table.find(job_id)
+        if job is None:
+            return
+        text = describe_job(service, job).model_dump_json()
+        if text != last_text:
+            last_text, silent_seconds = text, 0.0
+            yield f"event: job\ndata: {text}\n\n"
+        elif silent_seconds >= _KEEP_ALIVE_SECONDS:
+            silent_seconds = 0.0
+            yield ": still here\n\n"
+        if job.is_finished:
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+        silent_seconds += _POLL_SECONDS

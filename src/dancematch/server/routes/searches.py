@@ -48,8 +48,10 @@ async def search(
     if wanted.label is not None or wanted.collection is not None:  # refused before the upload
         await threads.other(service.catalogue.require_any, wanted.label, wanted.collection)
     async with receive_upload(request, service) as pending:
-        if pending.is_small:
-            return json_response(await threads.search(service.searches.search_upload, pending.upload, wanted))
+        found = await pending.read()
+        if found is not None:
+            digest = pending.upload.digest
+            return json_response(await threads.search(service.searches.search, wanted, digest, found))
         return json_response(describe_job(service, pending.queue("search", asdict(wanted))), 202)
 
 

@@ -1,35 +1,46 @@
 """The body of a request as a file, until it is answered or given to a job."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
+from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.analysis.worker_process import WorkerStoppedError
+from dancematch.server.access.capacity import WorkThreads
 from dancematch.server.files.upload import Upload, receive
 from dancematch.server.jobs.runner import QueueReservation
 from dancematch.server.jobs.table import Job, JobKind
-from dancematch.server.options import MEGABYTE
-from dancematch.server.problems import RefusedError
 from dancematch.server.service import Service
 
 
 class PendingUpload:
     """An upload that this request owns until a job does."""
 
-    def __init__(self, service: Service, upload: Upload, reservation: QueueReservation) -> None:
+    def __init__(
+        self, request: Request, service: Service, upload: Upload, reservation: QueueReservation
+    ) -> None:
         self.upload = upload
-        self._service, self._reservation, self._queued = service, reservation, False
+        self._request, self._service, self._reservation = request, service, reservation
+        self._queued = False
 
-    @property
-    def is_small(self) -> bool:
-        """Whether it is answered at once."""
-        most = self._service.options.sync_bytes
-        if self.upload.is_small(most):
-            return True
-        if self.upload.holds_words:
-            raise RefusedError(413, "too_large", f"words are read up to {most // MEGABYTE} MB only")
-        return False
+    async def read(self) -> Analysis | None:
+        """What the file holds, if that is found out soon; None if it needs a job."""
+        if self.upload.size > self._service.options.sync_bytes:
+            return None
+        threads: WorkThreads = self._request.app.state.threads
+        readers = self._service.quick_readers
+        stop = threading.Event()
+        try:
+            async with _sets_when_client_leaves(self._request, stop):
+                found = await threads.read(self.upload.size, readers.read, self.upload.path, stop)
+        except WorkerStoppedError:
+            raise ClientDisconnect from None
+        return found if found.motions or found.words else None
 
     def queue(self, kind: JobKind, parameters: Mapping[str, Any]) -> Job:
         """Give it to a job."""
@@ -49,9 +60,25 @@ class PendingUpload:
 
 
 @asynccontextmanager
+async def _sets_when_client_leaves(request: Request, stop: threading.Event) -> AsyncIterator[None]:
+    """Set `stop` as soon as the client of a request, whose body has been received, closes the connection."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        stop.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+@asynccontextmanager
 async def receive_upload(request: Request, service: Service) -> AsyncIterator[PendingUpload]:
     """The body of a request as a file, deleted afterwards unless a job needs it."""
-    with request.app.state.uploads.admit(), QueueReservation(service.runner) as reservation:
+    with request.app.state.uploads.admit(request.client), QueueReservation(service.runner) as reservation:
         upload = await receive(
             request.stream(),
             service.folder.uploads,
@@ -60,7 +87,7 @@ async def receive_upload(request: Request, service: Service) -> AsyncIterator[Pe
             on_large=reservation.take,
         )
         service.metrics.count_upload(upload.size)
-        pending = PendingUpload(service, upload, reservation)
+        pending = PendingUpload(request, service, upload, reservation)
         try:
             yield pending
         finally:

@@ -6,29 +6,44 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, StringConstraints
 
-from dancematch.catalogue.records import Dance
+from dancematch.catalogue.records import (
+    MAX_DANCER,
+    MAX_FILE_NAME_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_SECONDS,
+    NAME_PATTERN,
+    TEXT_PATTERN,
+    Dance,
+)
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.search.settings import DEFAULT_LIMIT
 from dancematch.server.access.guard import SLASH
-from dancematch.server.limits import MAX_CANDIDATES, MAX_NAME_LENGTH
+from dancematch.server.limits import MAX_CANDIDATES
 
-_TEXT, _NAME, _ID = r"^[^\x00-\x1f\x7f]*$", r"^[^\x00-\x1f\x7f]+$", "^[0-9a-f]{32}$"
+_NAME_OR_NONE, _ID = f"^$|{NAME_PATTERN}", "^[0-9a-f]{32}$"
 PATTERN_MEANINGS = {
-    _TEXT: "text without control characters was expected",
-    _NAME: "a name without control characters was expected",
+    TEXT_PATTERN: "text without control characters was expected",
+    NAME_PATTERN: "a name without control characters was expected",
+    _NAME_OR_NONE: "a name without control characters was expected",
     _ID: "an id was expected, 32 characters of 0-9 and a-f, as an earlier answer gave it",
 }
 
-Text = Annotated[Annotated[str, StringConstraints(max_length=MAX_NAME_LENGTH, pattern=_TEXT)] | None, Query()]
+# The catalogue's own limits: what passes here, it keeps.
+_SomeText = Annotated[str, StringConstraints(max_length=MAX_NAME_LENGTH, pattern=TEXT_PATTERN)]
+_SomeName = Annotated[str, StringConstraints(max_length=MAX_NAME_LENGTH, pattern=_NAME_OR_NONE)]
+_SomeFileName = Annotated[str, StringConstraints(max_length=MAX_FILE_NAME_LENGTH, pattern=_NAME_OR_NONE)]
+Text = Annotated[_SomeText | None, Query()]
+Name = Annotated[_SomeName | None, Query()]  # an empty one is none
+FileName = Annotated[_SomeFileName | None, Query()]
 DanceId = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH, pattern=_NAME),
+    StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH, pattern=NAME_PATTERN),
     Path(examples=["thriller"]),
     AfterValidator(lambda name: name.replace(SLASH, "/")),
 ]
 Id = Annotated[str, StringConstraints(pattern=_ID), Path(examples=["c3ab8ff13720e8ad9047dd39466b3c89"])]
-DancerNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
-_Seconds = Annotated[float | None, Query(ge=0, le=1e9)]
+DancerNumber = Annotated[int | None, Query(ge=1, le=MAX_DANCER)]
+_Seconds = Annotated[float | None, Query(ge=0, le=MAX_SECONDS)]
 
 
 @dataclass(frozen=True)
@@ -36,14 +51,14 @@ class NewDance:
     """The name and labels of a dance to add."""
 
     dance_id: DanceId
-    label: Text = None
-    collection: Text = None
-    filename: Text = None
+    label: Name = None
+    collection: Name = None
+    filename: FileName = None
 
     def record(self, digest: str) -> Dance:
         """The dance as the catalogue stores it; the catalogue measures its length."""
         source = self.filename or self.dance_id
-        return Dance(self.dance_id, source, digest, 0.0, self.label, self.collection)
+        return Dance(self.dance_id, source, digest, 0.0, self.label or None, self.collection or None)
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class SearchRequest:
     label: Text = None
     collection: Text = None
     periodic: bool | None = None
-    filename: Text = None
+    filename: FileName = None
     keep: bool = True
 
 
