@@ -18,6 +18,7 @@ from dancematch.formats import fingerprint as words_files
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.search.confidence.verdict import MAX_EVALUE
+from dancematch.types import Motion
 from server_samples import DANCEMATCH, serving
 
 KNOWN = 6
@@ -581,3 +582,15 @@ def test_it_is_not_ready_before_it_is(tmp_path):
     assert {(503, "not_ready")} == {error_of(answer) for answer in answers[:-1]}
     assert all(int(answer.headers["retry-after"]) > 0 for answer in answers[:-1])
     assert "ready" == json.loads(answers[-1].text)["status"]
+
+
+def test_a_long_motion_is_searched_for_in_a_job(server, tmp_path):
+    """Four minutes in a small file: others do not wait for its search."""
+    motion = dance(1)
+    times = round(240 / motion.seconds)
+    words = shipped().fingerprint(Motion(np.concatenate([motion.joints] * times), 30.0, motion.skeleton))
+    words_files.write(tmp_path / "long.npz", [words])
+    answer = server.client.post("/search", content=(tmp_path / "long.npz").read_bytes())
+
+    assert 202 == answer.status_code
+    assert "done" == server.finished(answer.json()["job_id"])["state"]

@@ -32,6 +32,7 @@ SMALL_UPLOAD_BYTES = 1 << 20  # above, a file waits for half of the readers only
 QUICK_READ_SECONDS = 10.0  # for a file whose sender waits
 QUICK_READ_BYTES = 640 << 20  # address space of the process that reads it, of which it takes 110 MB empty
 QUICK_WRITTEN_BYTES = 256 << 20
+MAX_QUICK_DANCER_SECONDS = 180.0  # of all dancers together; a search takes about 8 ms for each
 MAX_KEPT_WORKER_BYTES = 256 << 20  # a worker that has had more is not used again
 MAX_EXPLAINED_COST = 4e9  # words of the clip times the squared words of the dance: some seconds of work
 STILLS_SECONDS = 120.0  # for cutting the pictures of a report

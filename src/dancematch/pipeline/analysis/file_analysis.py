@@ -45,6 +45,13 @@ class Analysis:
     images: tuple[ImageTrack, ...] = ()  # one per dancer of a video
     kind: FileKind = "video"
 
+    @property
+    def dancer_seconds(self) -> float:
+        """How long all dancers together dance: what a search for them costs grows with it."""
+        if self.motions:
+            return sum(motion.seconds for motion in self.motions)
+        return sum(len(words) * words.seconds_per_word for words in self.words)
+
 
 def analyse_file(
     path: str | Path,

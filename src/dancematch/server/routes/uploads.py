@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.analysis.worker_process import WorkerStoppedError
+from dancematch.server import limits
 from dancematch.server.access.capacity import WorkThreads
 from dancematch.server.files.upload import Upload, receive
 from dancematch.server.jobs.runner import QueueReservation
@@ -40,7 +41,8 @@ class PendingUpload:
                 found = await threads.read(self.upload.size, readers.read, self.upload.path, stop)
         except WorkerStoppedError:
             raise ClientDisconnect from None
-        return found if found.motions or found.words else None
+        is_read = found.motions or found.words
+        return found if is_read and found.dancer_seconds <= limits.MAX_QUICK_DANCER_SECONDS else None
 
     def queue(self, kind: JobKind, parameters: Mapping[str, Any]) -> Job:
         """Give it to a job."""
