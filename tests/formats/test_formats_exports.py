@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dancematch import formats
 from dancematch.errors import FormatError, InputError
-from dancematch.formats import files
+from dancematch.formats import limits
 from dancematch.motion import to_body15
 from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17, OPENPOSE25
 from formats_samples import (
@@ -310,7 +310,7 @@ def test_exports_of_another_shape_are_refused(tmp_path, content):
 
 
 def test_too_many_frames_are_refused_before_work_begins(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_MAX_FRAMES", 10)
+    monkeypatch.setattr(limits, "MAX_FRAMES", 10)
     for name in ("lists.json", "landmarks.csv", "movenet.csv", "dance_1_keypoints.json"):
         with pytest.raises(InputError, match=r"more than 10 are not read"):
             read_one(tmp_path / name, SAMPLES[name])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dancematch.control_characters import escape_controls
 from dancematch.errors import FormatError, InputError
 from dancematch.formats.detection import detect_suffix, find_format, holds_motion, is_motion_file
 from dancematch.formats.registry import list_suffixes
@@ -38,30 +39,54 @@ class Description:
     motions: tuple[Motion, ...]
 
 
-def read(path: str | Path, *, fps: float | None = None) -> list[Motion]:
+def read(path: str | Path, *, fps: float | None = None, suffix: str | None = None) -> list[Motion]:
     """Return one motion per dancer in the file.
 
     `fps` is for formats without a rate of their own (30 if not given, 60 for AIST++); where
-    the file says another rate, it is refused.
+    the file says another rate, it is refused. `suffix` is the one to go by in place of the
+    path's own, for an upload whose name says nothing.
     """
-    return list(describe(path, fps=fps).motions)
+    return list(describe(path, fps=fps, suffix=suffix).motions)
 
 
-def describe(path: str | Path, *, fps: float | None = None) -> Description:
-    """Return the motions of a file, and what was understood of it."""
+def describe(path: str | Path, *, fps: float | None = None, suffix: str | None = None) -> Description:
+    """Return the motions of a file, and what was understood of it; arguments are those of `read`."""
     path = Path(path)
     if fps is not None and not 0 < fps <= 1000:
         raise InputError(f"fps must be above 0 and at most 1000, got {fps}")
-    format_ = find_format(path)
+    name = "motion"
     try:
+        format_ = find_format(path, suffix)
+        name = format_.name
         with np.errstate(all="ignore"):  # damaged numbers are refused by their value
             motions = format_.read(path, fps)
+        _require_duration(motions)
     except InputError as error:
-        named = str(path) in str(error)
-        raise (error if named else FormatError(f"{path}: {error}")) from None
+        raise _tell_briefly(path, error) from None
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError):
-        raise FormatError(f"{path} is not a readable file of {format_.name}: it may be damaged") from None
+        damage = FormatError(f"{path} is not a readable file of {name}: it may be damaged")
+        raise _tell_briefly(path, damage) from None
     return Description(format_.name, format_.explanation, motions[0].skeleton.name, tuple(motions))
+
+
+def _require_duration(motions: Sequence[Motion]) -> None:
+    from dancematch.formats.limits import require_seconds
+
+    for motion in motions:
+        require_seconds(motion.seconds, motion.start)
+
+
+def _tell_briefly(path: Path, error: InputError) -> InputError:
+    """Return an error that names the file, in one line that is short whatever the file holds."""
+    from dancematch.formats.limits import MAX_MESSAGE
+
+    whole = str(error)
+    kind, whole = (type(error), whole) if str(path) in whole else (FormatError, f"{path}: {whole}")
+    before, named, after = whole.partition(str(path))
+    most = MAX_MESSAGE - len(before)
+    if len(after) > most:  # what to do stands at the end
+        after = f"{after[: most // 2]} ... {after[-most // 3 :]}"
+    return kind(escape_controls(before + named + after))
 
 
 def write(path: str | Path, motions: Sequence[Motion], *, overwrite: bool = False) -> None:

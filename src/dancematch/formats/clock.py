@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.files import agree_on_rate, as_rate, require_plausible_frames
+from dancematch.formats.files import agree_on_rate, as_rate
+from dancematch.formats.limits import require_plausible_frames
 from dancematch.motion import GAP_SECONDS
 
 Array = NDArray[np.float64]
@@ -25,6 +26,15 @@ class Clock:
     start: float = 0.0  # seconds of frame 0
     times: Array | None = None  # seconds per frame, only where they are uneven
 
+    def count(self, frames: int, first: int = 0) -> int:
+        """Return how many frames there are at the even rate; `first` is the frame that they begin with."""
+        if self.times is None:
+            return frames
+        times = self.times[first : first + frames]
+        count = int((times[-1] - times[0]) * self.rate + 1e-6) + 1
+        require_plausible_frames(count, len(times))
+        return count
+
     def resample(self, points: Array, first: int = 0) -> tuple[Array, float]:
         """Return points [frames, ...] at the even rate, and the seconds of the first.
 
@@ -33,11 +43,12 @@ class Clock:
         if self.times is None:
             return points, self.start + first / self.rate
         times = self.times[first : first + len(points)]
-        count = int((times[-1] - times[0]) * self.rate + 1e-6) + 1
-        require_plausible_frames(count, len(times))
+        count = self.count(len(points), first)
         ticks = times[0] + np.arange(count) / self.rate
         flat = points.reshape(len(points), -1)
-        even = np.stack([np.interp(ticks, times, column) for column in flat.T], axis=1)
+        even = np.empty((count, flat.shape[1]))
+        for place, column in enumerate(flat.T):
+            even[:, place] = np.interp(ticks, times, column)
         if len(times) > 1:
             even[_find_pauses(ticks, times)] = np.nan
         return even.reshape(count, *points.shape[1:]), float(times[0])

@@ -5,97 +5,200 @@ one sentence that names it.
 """
 
 import contextlib
+import errno
+import hashlib
 import json
 import math
 import os
+import re
+import secrets
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import FormatError, InputError
+from dancematch.formats import limits
+from dancematch.types import FloatArray
 
-MAX_BYTES = 2 << 30
-"""No motion file is larger: hours of many people fit. More is a mistake or an attack."""
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
-_MAX_FRAMES = 1_000_000  # nine hours at 30 a second
-_MAX_PEOPLE = 500  # in one frame; pose estimators find far fewer
-_MAX_METRES = 1e6  # from the origin; a larger number is damaged, and would overflow float32 in later sums
+MAX_NAME_BYTES = 255  # of a file's name without its folder, on all usual file systems
+
+_CHUNK = 1 << 16  # positions that are converted at a time
+
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+# Bytes that a parsed JSON text takes for each of these characters: an object, a list, a number and a text.
+_OBJECT, _LIST, _NUMBER, _TEXT = 210, 130, 36, 60
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the whole content of a file that is there, not empty and not absurdly large."""
+def open_file(path: Path, most: int = limits.MAX_BYTES) -> BinaryIO:
+    """Return a file, opened, that is there, not empty and not of more than `most` bytes."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; a motion file was expected")
     try:
         size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise FormatError(f"{path} has {size} bytes; motion files of more than {MAX_BYTES} are not read")
-        content = path.read_bytes()
+        if size > most:
+            raise FormatError(f"{path} has {size} bytes; files of more than {most} are not read")
+        if not size:
+            raise FormatError(f"{path} is empty; a motion file was expected")
+        return path.open("rb")
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise InputError(f"{path} cannot be read: {_reason(error)}") from None
-    if not content:
-        raise FormatError(f"{path} is empty; a motion file was expected")
-    return content
+
+
+def read_bytes(path: Path, most: int = limits.MAX_READ_BYTES) -> bytes:
+    """Return the whole content of a file that is there, not empty and not absurdly large."""
+    with open_file(path, most) as file:
+        try:
+            return file.read()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {_reason(error)}") from None
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file."""
+    """Return the content of a JSON file, unless it would take more memory than a motion file should."""
     try:
-        return json.loads(read_bytes(path))
+        return json.loads(_decode_json(path))
     except (ValueError, RecursionError):
         raise FormatError(f"{path} is not valid JSON: it may be damaged or cut short") from None
 
 
+def _decode_json(path: Path) -> str:
+    content = read_bytes(path, limits.MAX_BYTES)
+    wide = not content.isascii()
+    if len(content) * (5 if wide else 1) > limits.MAX_PARSED_BYTES:
+        raise _too_large_json(path)
+    text = content.decode(json.detect_encoding(content), "surrogatepass")
+    if sys.getsizeof(text) + _estimate_parsed(text) > limits.MAX_PARSED_BYTES:
+        raise _too_large_json(path)
+    if text.count(":") > limits.MAX_KEYS and _has_too_many_keys(text):
+        raise FormatError(f"{path} has more than {limits.MAX_KEYS} different keys and is not read")
+    return text
+
+
+def _too_large_json(path: Path) -> FormatError:
+    most = limits.MAX_PARSED_BYTES >> 20
+    return FormatError(
+        f"{path} would take more than {most} MB of memory as JSON and is not read; split the recording"
+    )
+
+
+def _estimate_parsed(text: str) -> int:
+    """Return about how many bytes the parsed text takes besides its keys, of which each is kept once."""
+    texts = max(0, text.count('"') // 2 - text.count(":"))
+    numbers = text.count(",")
+    return _OBJECT * text.count("{") + _LIST * text.count("[") + _NUMBER * numbers + _TEXT * texts
+
+
+def _has_too_many_keys(text: str) -> bool:
+    keys: set[str] = set()
+    for found in _KEY.finditer(text):
+        keys.add(found[1])
+        if len(keys) > limits.MAX_KEYS:
+            return True
+    return False
+
+
 def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:
-    """Write `content` to `path` entirely or not at all."""
-    if path.exists() and not overwrite:
-        raise InputError(f"{path} exists already; choose another name or ask for overwriting")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write `content` to `path` entirely or not at all.
+
+    Until it is complete it stands beside `path` under another name, a short one, for a file system takes
+    `MAX_NAME_BYTES` only; `clear_parts` knows it by that name.
+    """
+    temporary = path.with_name(f".dancematch-{secrets.token_hex(8)}.{os.getpid()}.part")
     try:
+        if path.exists() and not overwrite:
+            raise InputError(f"{path} exists already; choose another name or ask for overwriting")
         with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        advice = "; choose a shorter name" if getattr(error, "errno", 0) == errno.ENAMETOOLONG else ""
+        raise InputError(f"{path} cannot be written: {_reason(error)}{advice}") from None
     finally:  # after Ctrl-C too
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             temporary.unlink(missing_ok=True)
+
+
+_PART = re.compile(r"\.dancematch-[0-9a-f]{16}\.(\d+)\.part")  # as `write_bytes` names it: who wrote it
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove the files that `write_bytes` of killed processes left unfinished in a folder."""
+    for path in folder.glob(".dancematch-*.part"):
+        left = _PART.fullmatch(path.name)
+        if left and not _is_another_process(int(left[1])):
+            path.unlink(missing_ok=True)
+
+
+def _is_another_process(number: int) -> bool:
+    """Whether a process of this number runs, and is not this one."""
+    if number == os.getpid() or os.name != "posix":  # elsewhere, asking might end it
+        return False
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
+
+
+def fit_file_name(name: str) -> str:
+    """Return a file's name if file systems take it, else a shorter one with the same suffix and a digest."""
+    raw, suffix = os.fsencode(name), Path(name).suffix
+    if len(raw) <= MAX_NAME_BYTES:
+        return name
+    end = f"-{hashlib.sha256(raw).hexdigest()[:8]}{suffix}"
+    return raw[: MAX_NAME_BYTES - len(os.fsencode(end))].decode(errors="ignore") + end
 
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def require_near_origin(metres: NDArray[np.floating]) -> None:
+    """Refuse infinite numbers, or ones beyond any stage; NaN means unseen."""
+    if metres.size and not (
+        np.fmax.reduce(metres, axis=None, initial=0) <= limits.MAX_METRES
+        and np.fmin.reduce(metres, axis=None, initial=0) >= -limits.MAX_METRES
+    ):
+        raise InputError(f"a coordinate lies more than {limits.MAX_METRES:.0f} m from the origin")
+
+
 def as_coordinates(values: ArrayLike, metres_per_unit: float = 1.0) -> NDArray[np.float64]:
     """Return `values` in metres; infinite ones, or ones beyond any stage, are refused."""
     metres = np.asarray(values, dtype=np.float64) * metres_per_unit
-    if (np.abs(metres) > _MAX_METRES).any():  # NaN compares false: it means unseen
-        raise InputError(f"a coordinate lies more than {_MAX_METRES:.0f} m from the origin")
+    require_near_origin(metres)
     return metres
 
 
-def require_plausible_frames(frames: int, shown: int) -> None:
-    """Refuse implausible gaps: memory is needed for `frames`, but only `shown` are in the file."""
-    if frames > min(_MAX_FRAMES, 100 * shown + 1000):
-        raise InputError(f"the frame numbers or times span {frames} frames, but only {shown} are there")
+def as_joints(values: NDArray[Any], metres_per_unit: float = 1.0) -> FloatArray:
+    """Return `values` [frames, joints, 3] in metres as a `Motion` keeps them, converted piece by piece."""
+    joints = np.empty(values.shape, dtype=np.float32)
+    for piece in iterate_pieces(len(values), values.shape[1]):
+        joints[piece] = as_coordinates(values[piece], metres_per_unit)
+    return freeze(joints)
 
 
-def require_readable_frames(frames: int) -> None:
-    """Refuse more frames than any clip has, before memory is taken for them."""
-    if frames > _MAX_FRAMES:
-        raise InputError(f"there are {frames} frames; more than {_MAX_FRAMES} are not read")
+def iterate_pieces(frames: int, joints: int) -> Iterator[slice]:
+    """Yield the frames in pieces, so that intermediate results take some megabytes however long it is."""
+    size = max(1, _CHUNK // joints)
+    return (slice(first, first + size) for first in range(0, frames, size))
 
 
-def require_plausible_people(most: int) -> None:
-    """Refuse more people in one frame than any picture shows, before they are compared with each other."""
-    if most > _MAX_PEOPLE:
-        raise InputError(f"a frame shows {most} people; more than {_MAX_PEOPLE} are not read")
+def freeze(array: Numbers) -> Numbers:
+    """Return a new array, made read-only, so that a noun takes it without a copy."""
+    array.flags.writeable = False
+    return array
 
 
 def as_rate(value: Any) -> float:

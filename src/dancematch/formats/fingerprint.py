@@ -5,11 +5,14 @@ vocabulary, seconds per word and start; and `words_N` (uint16) and `visibility_N
 both [steps, channels], for dancer N, counted from 0; `bones_N` (int8, [steps, 20]) if known.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dancematch.control_characters import has_controls
 from dancematch.errors import FormatError, InputError
+from dancematch.formats import limits
 from dancematch.formats.archive import Archive, write_archive
 from dancematch.types import Fingerprint
 
@@ -64,21 +67,34 @@ def read(path: str | Path) -> list[Fingerprint]:
             )
         if not (ours and isinstance(dancers, list) and dancers):
             raise ValueError
+        _require_within_limits(archive, len(dancers))
         return [_read_dancer(archive, number, dancer) for number, dancer in enumerate(dancers)]
     except FormatError:
         raise
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InputError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, MemoryError, InputError):
         raise FormatError(f"{path} is not a readable file of DanceMatch words: it may be damaged") from None
 
 
+def _require_within_limits(archive: Archive, dancers: int) -> None:
+    """Refuse too many words before any is read; a word counts as a joint's position does."""
+    limits.require_tracks(dancers)
+    shapes = [archive.header(f"words_{number}").shape for number in range(dancers)]
+    limits.require_positions(sum(map(math.prod, shapes)))
+
+
 def _read_dancer(archive: Archive, number: int, dancer: dict[str, Any]) -> Fingerprint:
+    model_id = str(dancer["model_id"])
+    if len(model_id) > limits.MAX_NAME or has_controls(model_id):
+        raise ValueError
     words, visibility = archive.arrays([f"words_{number}", f"visibility_{number}"]).values()
-    return Fingerprint(
+    made = Fingerprint(
         words,
         int(dancer["vocabulary"]),
         float(dancer["seconds_per_word"]),
-        str(dancer["model_id"]),
+        model_id,
         float(dancer["start"]),
         visibility,
         archive.array(f"bones_{number}") if f"bones_{number}" in archive.names else None,
     )
+    limits.require_seconds(len(made) * made.seconds_per_word, made.start)
+    return made

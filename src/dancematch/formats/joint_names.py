@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from dancematch.formats.limits import MAX_NAME
 from dancematch.types import Skeleton
 
 _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -10,7 +11,8 @@ _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 def to_snake_case(name: str) -> str:
     """Return the name in lower case with single underscores, without the name of its enumeration."""
-    return "_".join(word.lower() for word in _BORDER.split(name.removeprefix("PoseLandmark.")) if word)
+    short = name[:MAX_NAME].removeprefix("PoseLandmark.")  # a longer one is no joint's
+    return "_".join(word.lower() for word in _BORDER.split(short) if word)
 
 
 def has_upper_body(joints: Iterable[str]) -> bool:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dancematch.control_characters import has_controls
 from dancematch.errors import FormatError, InputError
+from dancematch.formats import limits
 from dancematch.formats.archive import Archive, write_archive
-from dancematch.formats.files import agree_on_rate
+from dancematch.formats.files import agree_on_rate, as_rate, require_near_origin
 from dancematch.types import Motion, Skeleton
 
 FORMAT = "dancematch-motion"
@@ -65,6 +67,7 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     dancers = _read_metadata(path, archive)["dancers"]
     if not isinstance(dancers, list) or not dancers:
         raise FormatError(f"{path} holds no dancer")
+    _require_within_limits(archive, len(dancers))
     return [_read_dancer(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
 
 
@@ -74,23 +77,41 @@ def read_source(path: str | Path) -> dict[str, str | int | float]:
     return dict(_read_metadata(path, Archive(path))["source"])
 
 
+def _require_within_limits(archive: Archive, dancers: int) -> None:
+    """Refuse too many dancers, joints, frames or positions before any is read."""
+    limits.require_tracks(dancers)
+    positions = 0
+    for number in range(dancers):
+        joints, visibility = (archive.header(f"{name}_{number}") for name in ("joints", "visibility"))
+        if joints.dtype != np.float32 or visibility.dtype != np.float32:
+            raise InputError(f"the arrays of dancer {number} must be float32")
+        if len(joints.shape) != 3 or joints.shape[2] != 3 or visibility.shape != joints.shape[:2]:
+            raise InputError(f"the joints of dancer {number} must be [frames, joints, 3], with visibilities")
+        limits.require_frames(joints.shape[0])
+        positions += joints.shape[0] * joints.shape[1]
+    limits.require_positions(positions)
+
+
 def _read_dancer(archive: Archive, number: int, dancer: dict[str, Any], fps: float | None) -> Motion:
     try:
-        layout = dancer["skeleton"]
-        skeleton = Skeleton(
-            str(layout["name"]),
-            tuple(map(str, layout["joints"])),
-            tuple(map(int, layout["parents"])),
-            tuple(map(int, layout["mirror"])),
-        )
-        rate, start = float(dancer["fps"]), float(dancer["start"])
+        skeleton = _read_skeleton(dancer["skeleton"])
+        rate, start = as_rate(dancer["fps"]), float(dancer["start"])
     except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError(f"the description of dancer {number} is damaged") from None
-    arrays = archive.arrays([f"joints_{number}", f"visibility_{number}"])
-    joints, visibility = arrays.values()
-    if joints.dtype != np.float32 or visibility.dtype != np.float32:
-        raise InputError(f"the arrays of dancer {number} must be float32")
+    joints, visibility = archive.arrays([f"joints_{number}", f"visibility_{number}"]).values()
+    require_near_origin(joints)
     return Motion(joints, agree_on_rate(rate, fps), skeleton, visibility, start)
+
+
+def _read_skeleton(layout: dict[str, Any]) -> Skeleton:
+    limits.require_joints(len(layout["joints"]))
+    joints, parents = tuple(map(str, layout["joints"])), tuple(map(int, layout["parents"]))
+    name = str(layout["name"])
+    if has_controls(name):
+        raise InputError("the skeleton's name holds control characters")
+    limits.require_names([name, *joints])
+    limits.require_depth(parents)
+    return Skeleton(name, joints, parents, tuple(map(int, layout["mirror"])))
 
 
 def recognises(archive: Archive) -> bool:

@@ -9,16 +9,16 @@ numpy 1 and 2, protocols 0 to 5 and Python 2 (whose byte strings arrive as latin
 import math
 import pickletools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.formats import limits
 
-_MAX_INSTRUCTIONS = 20_000  # a dictionary of three arrays takes about a hundred
 _PLAIN_NUMBERS = re.compile(r"[biuf][1248]")
 _MARK = object()
 
@@ -48,13 +48,17 @@ class _RefusedError(Exception):
     """The pickle asks for something that plain arrays do not need."""
 
 
-def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return every entry of the pickled dictionary that is an array or a number, by its key."""
+def read_arrays(file: BinaryIO, size: int, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Return those of the named entries of the pickled dictionary that are arrays or numbers.
+
+    `size` is that of the file. Other entries are not made: many may share one content.
+    """
     try:
-        entries = _Machine().run(content)
+        entries = _Machine(size).run(file)
         if not isinstance(entries, dict):
             raise _RefusedError("does not hold a dictionary")
-        return {k: _build_array(v) for k, v in entries.items() if isinstance(v, int | float | _Array)}
+        found = {name: entries[name] for name in names if name in entries}
+        return {k: _build_array(v) for k, v in found.items() if isinstance(v, int | float | _Array)}
     except _RefusedError as error:
         raise InputError(f"the pickle {error}; only dictionaries of plain numpy arrays are read") from None
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, DeprecationWarning):
@@ -66,26 +70,37 @@ def _build_array(value: Any) -> NDArray[Any]:
     """Return the numpy array of a recorded one, if its parts fit together."""
     if not isinstance(value, _Array):
         return np.asarray(float(value))
-    dtype, shape, content = value.dtype, value.shape, value.content
+    dtype, shape, content, axes = value.dtype, value.shape, value.content, value.axes
     if isinstance(content, str):  # Python 2 had no other type for bytes
         content = content.encode("latin-1")
     if not isinstance(dtype, _Dtype) or not _PLAIN_NUMBERS.fullmatch(dtype.code):
         raise InputError("the pickle holds an array of something other than plain numbers")
     kind = np.dtype(dtype.code).newbyteorder(">" if dtype.order == ">" else "<")
-    sizes = isinstance(shape, tuple) and all(isinstance(size, int) and size >= 0 for size in shape)
-    if not sizes or not isinstance(content, bytes | bytearray):
+    if not isinstance(shape, tuple) or not isinstance(content, bytes | bytearray):
         raise InputError("the pickle holds a damaged array")
+    limits.require_shape(shape)
     if math.prod(shape) * kind.itemsize != len(content):
         raise InputError(f"the pickle holds {len(content)} bytes for an array of shape {list(shape)}")
     flat = np.frombuffer(content, kind) if content else np.empty(0, kind)
     array = flat.reshape(shape, order="F" if value.fortran is True or value.fortran == 1 else "C")
-    return array if value.axes is None else array.transpose(value.axes)
+    if axes is None:
+        return array
+    if not isinstance(axes, tuple) or not all(isinstance(axis, int) for axis in axes):
+        raise InputError("the pickle holds a damaged array")
+    return array.transpose(axes)
+
+
+def _require_text(value: Any) -> str:
+    """Return a text. Anything else is not even told: printed, it may be far larger than the file."""
+    if not isinstance(value, str):
+        raise _RefusedError("has something else where a text was expected")
+    return value
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    if encoding not in ("latin1", "latin-1"):
-        raise _RefusedError(f"encodes a text as {str(encoding)[:40]!r}")
-    return text.encode("latin-1")
+    if _require_text(encoding) not in ("latin1", "latin-1"):
+        raise _RefusedError(f"encodes a text as {encoding[:40]!r}")
+    return _require_text(text).encode("latin-1")
 
 
 def _frombuffer(content: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> _Array:
@@ -99,7 +114,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 }
 _CALLABLE: dict[_Name, Callable[..., Any]] = {
     _Name("_codecs", "encode"): _encode,
-    _Name("numpy", "dtype"): lambda code, *_: _Dtype(str(code)),
+    _Name("numpy", "dtype"): lambda code, *_: _Dtype(_require_text(code)),
 }
 _CALLABLE |= {
     _Name(f"numpy.{core}.{path.partition('.')[0]}", path.partition(".")[2]): call
@@ -110,7 +125,7 @@ _KNOWN = _CALLABLE.keys() | {_Name("numpy", "ndarray")}
 
 
 def _require_known(module: Any, name: Any) -> _Name:
-    found = _Name(str(module), str(name))
+    found = _Name(_require_text(module), _require_text(name))
     if found not in _KNOWN:
         called = f"{found.module}.{found.name}"[:80]
         raise _RefusedError(f"names {called!r}")
@@ -120,7 +135,7 @@ def _require_known(module: Any, name: Any) -> _Name:
 def _apply_state(target: Any, state: Any) -> Any:
     """Return `target` after numpy's `__setstate__`."""
     if isinstance(target, _Dtype):
-        return _Dtype(target.code, str(state[1]))
+        return _Dtype(target.code, _require_text(state[1]))
     if isinstance(target, _Array):
         _, shape, dtype, fortran, content = state
         return _Array(dtype, shape, fortran, content)
@@ -130,14 +145,15 @@ def _apply_state(target: Any, state: Any) -> Any:
 class _Machine:
     """A stack machine for the instructions that arrays need."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        self._unspent = size  # bytes that calls may still make: each byte of the file, once
 
-    def run(self, content: bytes) -> Any:
+    def run(self, file: BinaryIO) -> Any:
         """Return the value the pickle describes."""
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
-            if count > _MAX_INSTRUCTIONS:
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+            if count > limits.MAX_INSTRUCTIONS:
                 raise _RefusedError("is longer than a dictionary of arrays can be")
             if opcode.name == "STOP":
                 break
@@ -213,10 +229,10 @@ class _Machine:
         arguments, name = self._stack.pop(), self._stack.pop()
         if not isinstance(name, _Name) or name not in _CALLABLE or not isinstance(arguments, tuple):
             raise _RefusedError("calls something that is no array")
-        try:
-            self._stack.append(_CALLABLE[name](*arguments))
-        except AttributeError:
-            raise ValueError("wrong arguments") from None
+        self._unspent -= sum(len(text) for text in arguments if isinstance(text, str))
+        if self._unspent < 0:
+            raise _RefusedError("makes more of its texts than there is")
+        self._stack.append(_CALLABLE[name](*arguments))
 
     def _build(self, _: Any) -> None:
         state, target = self._stack.pop(), self._stack.pop()

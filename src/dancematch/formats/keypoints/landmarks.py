@@ -10,14 +10,15 @@ counted from the mid-hip; hips that are one unit apart in every frame mean that 
 divided by their distance, so that size and place of the frames are made equal again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.formats import limits
 from dancematch.formats.clock import Clock
-from dancematch.formats.files import as_coordinates, require_plausible_people, require_readable_frames
+from dancematch.formats.files import freeze, iterate_pieces, require_near_origin
 from dancematch.formats.keypoints.planar import KeypointTrack, are_fractions, find_sides, infer_picture_shape
 from dancematch.formats.keypoints.planar import to_motions as picture_to_motions
 from dancematch.skeletons import BLAZEPOSE33
@@ -56,36 +57,38 @@ class Landmarks:
 
 def allocate_points(frames: int, people: int) -> Array:
     """Return points of which none is seen yet, if so many people can be."""
-    require_readable_frames(frames * max(1, people))
-    require_plausible_people(people)
+    limits.require_people(people)
+    limits.require_keypoints(frames * people * COUNT)
     return np.full((frames, people, COUNT, 4), np.nan)
 
 
 def to_motions(landmarks: Landmarks, clock: Clock) -> list[Motion]:
-    """Return one motion per person who is ever seen."""
-    landmarks = _fill_visibility(landmarks)
-    as_coordinates(landmarks.points[..., :3])
-    seen = np.asarray(np.isfinite(landmarks.points[..., :2]).all(axis=-1).any(axis=-1))  # [frames, people]
-    if not seen.any():
+    """Return one motion per person who is ever seen. The landmarks' points are changed on the way."""
+    points = landmarks.points
+    _fill_visibility(points, landmarks.numbers)
+    require_near_origin(points[..., :3])
+    seen = np.asarray(np.isfinite(points[..., :2]).all(axis=-1).any(axis=-1))  # [frames, people]
+    people = np.flatnonzero(seen.any(axis=0))
+    if not len(people):
         raise InputError("no person is seen in any frame")
-    world = landmarks.world if landmarks.world is not None else _is_around_hips(landmarks.points)
+    world = landmarks.world if landmarks.world is not None else _is_around_hips(points)
     if not world:
         return _picture_motions(landmarks, seen, clock)
-    return [_world_motion(landmarks.points[:, person], clock) for person in np.flatnonzero(seen.any(axis=0))]
+    limits.require_keypoints(clock.count(len(points)) * len(people) * COUNT)
+    return [_world_motion(points[:, person], clock) for person in people]
 
 
-def _fill_visibility(landmarks: Landmarks) -> Landmarks:
+def _fill_visibility(points: Array, numbers: int) -> None:
     """Take a third number that is never negative for the visibility, and none for depth or visibility."""
-    points = landmarks.points.copy()
     third = points[..., 2]
-    inside = third[np.isfinite(third)]
-    if landmarks.numbers == 3 and inside.size and inside.min() >= 0 and 0 < inside.max() <= 1:
-        points[..., 3], points[..., 2] = third, 0
-    elif landmarks.numbers < 4:
+    lowest, highest = (choose.reduce(third, axis=None, initial=np.nan) for choose in (np.fmin, np.fmax))
+    if numbers == 3 and lowest >= 0 and 0 < highest <= 1:
+        points[..., 3] = third
+        points[..., 2] = 0
+    elif numbers < 4:
         points[..., 3] = np.where(np.isfinite(points[..., 0]), 1, np.nan)
     points[np.isfinite(points[..., :2]).all(axis=-1) & np.isnan(points[..., 2]), 2] = 0
     points[np.isnan(points[..., :3]).any(axis=-1)] = np.nan
-    return replace(landmarks, points=points)
 
 
 def _is_around_hips(points: Array) -> bool:
@@ -100,34 +103,47 @@ def _world_motion(points: Array, clock: Clock) -> Motion:
     seen = np.flatnonzero(np.isfinite(even[..., :3]).all(axis=-1).any(axis=-1))
     first, last = (int(seen[0]), int(seen[-1])) if len(seen) else (0, 0)
     cut = even[first : last + 1]
-    joints = (cut[..., :3] * (1, -1, -1)).astype(np.float32)
-    visibility = np.nan_to_num(np.clip(cut[..., 3], 0, 1)).astype(np.float32)
-    return Motion(joints, clock.rate, BLAZEPOSE33, visibility, start + first / clock.rate)
+    joints, visibility = np.empty(cut[..., :3].shape, np.float32), np.empty(cut.shape[:2], np.float32)
+    for piece in iterate_pieces(*cut.shape[:2]):
+        joints[piece] = cut[piece, :, :3] * (1, -1, -1)
+        visibility[piece] = np.nan_to_num(np.clip(cut[piece, :, 3], 0, 1))
+    return Motion(freeze(joints), clock.rate, BLAZEPOSE33, visibility, start + first / clock.rate)
 
 
 def _picture_motions(landmarks: Landmarks, seen: NDArray[np.bool_], clock: Clock) -> list[Motion]:
     tracks = []
     for person in np.flatnonzero(seen.any(axis=0)):
-        points = _restore_proportions(landmarks.points[:, person], landmarks.size)
+        points = landmarks.points[:, person]
+        _restore_proportions(points, landmarks.size)
         tracks.append(
             KeypointTrack({int(number): points[number] for number in np.flatnonzero(seen[:, person])})
         )
     return picture_to_motions(tracks, BLAZEPOSE33, clock)
 
 
-def _restore_proportions(points: Array, size: tuple[float, float] | None) -> Array:
-    """Return points [frames, 33, 4] with one unit for x, y and z, the same in every frame."""
-    points = points.copy()
+def _restore_proportions(points: Array, size: tuple[float, float] | None) -> None:
+    """Give the points [frames, 33, 4] one unit for x, y and z, the same in every frame."""
     if np.array_equal(points[..., 2], points[..., 1], equal_nan=True):
         points[..., 2] *= 0
     divided = _is_divided_by_hips(points)
     shape = 1.0  # pixels
     if divided:
-        shape = infer_picture_shape(_equalise_size(points), BLAZEPOSE33)
+        shape = _infer_shape_of_divided(points)
     elif are_fractions(points):
         shape = size[0] / size[1] if size is not None else infer_picture_shape(points, BLAZEPOSE33)
     points[..., :3] *= (shape, 1, shape * _DEPTH)
-    return _equalise_size(points) if divided else points
+    if divided:
+        for piece in iterate_pieces(*points.shape[:2]):
+            points[piece] = _equalise_size(points[piece])
+
+
+def _infer_shape_of_divided(points: Array) -> float:
+    """As `infer_picture_shape` once all frames have one size; only the joints that it looks at are kept."""
+    joints = find_sides(BLAZEPOSE33, "shoulder", "hip")
+    torso = np.full((*points.shape[:2], 2), np.nan)
+    for piece in iterate_pieces(*points.shape[:2]):
+        torso[piece, joints] = _equalise_size(points[piece])[:, joints, :2]
+    return infer_picture_shape(torso, BLAZEPOSE33)
 
 
 def _is_divided_by_hips(points: Array) -> bool:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
-from dancematch.formats.clock import choose_clock, find_stamps, to_seconds
+from dancematch.formats import limits
+from dancematch.formats.clock import Clock, choose_clock, find_stamps, to_seconds
 from dancematch.formats.files import as_coordinates, as_rate, read_json
 from dancematch.formats.joint_names import find_joints, has_upper_body, to_snake_case
 from dancematch.formats.keypoints.landmarks import COUNT, Landmarks, allocate_points, to_motions
@@ -56,12 +57,17 @@ def _is_by_name(frame: dict[str, Any]) -> bool:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return all people; the rate is the time stamps', else the file's `fps`, else yours, else 30."""
+    return to_motions(*_read_landmarks(path, fps))
+
+
+def _read_landmarks(path: Path, fps: float | None) -> tuple[Landmarks, Clock]:
     content = read_json(path)
     listed = _frames(content)
+    limits.require_frames(len(listed))
     header = content if isinstance(content, dict) else {}
     carried = as_rate(header["fps"]) if header.get("fps") is not None else None
     clock = choose_clock(_read_times(listed), carried, fps)
-    return to_motions(_parse(listed, header), clock)
+    return _parse(listed, header), clock
 
 
 def _parse(listed: list[Any], header: dict[str, Any]) -> Landmarks:

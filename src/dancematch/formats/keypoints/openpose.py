@@ -5,6 +5,7 @@ BODY_25 and COCO-18 keypoints, in the picture (`pose_keypoints_2d`) or in space
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
+from dancematch.formats import limits
 from dancematch.formats.clock import DEFAULT_RATE, Clock
-from dancematch.formats.files import read_json, require_plausible_frames
+from dancematch.formats.files import read_json
 from dancematch.formats.keypoints.planar import link_people, to_motions
 from dancematch.skeletons import OPENPOSE25
 from dancematch.types import Motion
@@ -53,19 +55,26 @@ def recognises(content: Any) -> bool:
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return all people of the sequence that `path` (its folder, or any one file of it) belongs to."""
     rate = fps or DEFAULT_RATE
-    frames = [_read_people(frame) for frame in _read_frames(path)]
+    frames: list[list[NDArray[np.float64]]] = []
+    people = 0
+    for frame in _read_frames(path):
+        frames.append(_read_people(frame))
+        people += len(frames[-1])
+        limits.require_keypoints(people * len(OPENPOSE25.joints))
     return to_motions(link_people(frames, OPENPOSE25, rate), OPENPOSE25, Clock(rate))
 
 
-def _read_frames(path: Path) -> list[Any]:
-    """Return the content of each frame in order; missing frames are empty."""
-    if path.is_dir():
-        return _read_sequence(path, _require_one_name(path))
+def _read_frames(path: Path) -> Iterator[Any]:
+    """Yield the content of each frame in order; missing frames are empty."""
     named = _FRAME_FILE.fullmatch(path.name)
-    if named is not None and path.exists():
-        return _read_sequence(path.parent, named[1])
-    content = read_json(path)
-    return content if isinstance(content, list) else [content]
+    if path.is_dir():
+        yield from _read_sequence(path, _require_one_name(path))
+    elif named is not None and path.exists():
+        yield from _read_sequence(path.parent, named[1])
+    else:
+        content = read_json(path)
+        limits.require_frames(len(content) if isinstance(content, list) else 1)
+        yield from content if isinstance(content, list) else [content]
 
 
 def _require_one_name(folder: Path) -> str:
@@ -79,21 +88,22 @@ def _require_one_name(folder: Path) -> str:
     )
 
 
-def _read_sequence(folder: Path, name: str) -> list[Any]:
+def _read_sequence(folder: Path, name: str) -> Iterator[Any]:
     files: dict[int, Path] = {}
     for file in sorted(folder.iterdir()):
         found = _FRAME_FILE.fullmatch(file.name)
         if found is not None and found[1] == name:
             files[int(found[2])] = file
     first, last = min(files), max(files)
-    require_plausible_frames(last - first + 1, len(files))
-    return [read_json(files[n]) if n in files else {"people": []} for n in range(first, last + 1)]
+    limits.require_plausible_frames(last - first + 1, len(files))
+    return (read_json(files[n]) if n in files else {"people": []} for n in range(first, last + 1))
 
 
 def _read_people(frame: Any) -> list[NDArray[np.float64]]:
     people = frame.get("people") if isinstance(frame, dict) else None
     if not isinstance(people, list):
         raise InputError("a frame of OpenPose has a list of 'people'")
+    limits.require_people(len(people))
     return [_read_points(person) for person in people]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.formats import limits
 from dancematch.formats.clock import Clock
-from dancematch.formats.files import as_coordinates, require_plausible_frames, require_plausible_people
+from dancematch.formats.files import as_coordinates, freeze, iterate_pieces, require_near_origin
 from dancematch.motion import GAP_SECONDS
 from dancematch.types import Motion, Skeleton
 
@@ -35,9 +36,9 @@ class KeypointTrack:
     frames: dict[int, Array] = field(default_factory=dict)
 
     @property
-    def last(self) -> int:
-        """The latest frame that shows the person."""
-        return max(self.frames)
+    def span(self) -> tuple[int, int]:
+        """The first and the last frame that show the person."""
+        return min(self.frames), max(self.frames)
 
 
 def link_people(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: float) -> list[KeypointTrack]:
@@ -48,9 +49,9 @@ def link_people(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: floa
     """
     tracks: list[KeypointTrack] = []
     live: list[KeypointTrack] = []
-    require_plausible_people(max(map(len, frames), default=0))
     for number, people in enumerate(frames):
-        live = [track for track in live if number - track.last <= max(1, GAP_SECONDS * fps)]
+        limits.require_people(len(people))
+        live = [track for track in live if number - _latest(track) <= max(1, GAP_SECONDS * fps)]
         seen = [person for person in people if np.isfinite(person[:, 0]).any()]
         for place, track in _pair_nearest(seen, live, skeleton):
             track.frames[number] = seen[place]
@@ -58,7 +59,13 @@ def link_people(frames: Sequence[Sequence[Array]], skeleton: Skeleton, fps: floa
         fresh = [KeypointTrack({number: person}) for person in seen if person.size]
         tracks += fresh
         live += fresh
+        limits.require_tracks(len(tracks))
     return tracks
+
+
+def _latest(track: KeypointTrack) -> int:
+    """Return the frame that was added last, without looking at all of them."""
+    return next(reversed(track.frames))
 
 
 def _pair_nearest(
@@ -67,17 +74,26 @@ def _pair_nearest(
     """Return which person continues which track, each once."""
     if not people or not live:
         return []
-    before = [track.frames[track.last] for track in live]
+    before = [track.frames[_latest(track)] for track in live]
     centres, old = (np.array([_centre(p, skeleton) for p in group]) for group in (people, before))
     sizes = np.array([_size(person) for person in before])
     distance = np.linalg.norm(centres[:, None] - old[None], axis=-1) / sizes
+    near = np.flatnonzero(distance <= _REACH)
+    order = near[np.argsort(distance.ravel()[near], kind="stable")]
     pairs = []
-    for flat in np.argsort(distance, axis=None, kind="stable"):
-        place, track = np.unravel_index(flat, distance.shape)
-        if distance[place, track] <= _REACH:
-            pairs.append((int(place), live[track]))
-            distance[place, :], distance[:, track] = np.inf, np.inf
+    # In each round, all pairs that are nearest to each other: the same pairs as one by one, in few steps.
+    while order.size:
+        places, tracks = np.unravel_index(order, distance.shape)
+        mutual = np.intersect1d(_first_places(places), _first_places(tracks), assume_unique=True)
+        pairs += [(int(places[at]), live[tracks[at]]) for at in mutual]
+        order = order[~np.isin(places, places[mutual]) & ~np.isin(tracks, tracks[mutual])]
     return pairs
+
+
+def _first_places(values: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where each value occurs for the first time."""
+    first: NDArray[np.intp] = np.unique(values, return_index=True)[1]
+    return first
 
 
 def _centre(person: Array, skeleton: Skeleton) -> Array:
@@ -103,6 +119,7 @@ def to_motions(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock
     """Return each track as a motion in metres, the one seen in most frames first."""
     if not tracks:
         raise InputError("no person is seen in any frame")
+    _require_within_limits(tracks, skeleton, clock)
     ordered = sorted(tracks, key=lambda track: (-len(track.frames), min(track.frames)))
     motions = [motion for track in ordered if (motion := _to_motion(track, skeleton, clock)) is not None]
     if not motions:
@@ -110,22 +127,35 @@ def to_motions(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock
     return motions
 
 
+def _require_within_limits(tracks: Sequence[KeypointTrack], skeleton: Skeleton, clock: Clock) -> None:
+    """Refuse too many tracks, or tracks over too many frames, before memory is taken for any."""
+    limits.require_tracks(len(tracks))
+    total = 0
+    for track in tracks:
+        first, last = track.span
+        limits.require_plausible_frames(last - first + 1, len(track.frames))
+        total += max(last - first + 1, clock.count(last - first + 1, first))
+    limits.require_keypoints(total * len(skeleton.joints))
+
+
 def _to_motion(track: KeypointTrack, skeleton: Skeleton, clock: Clock) -> Motion | None:
     """Return the track in metres, or None where it has no measure."""
-    first, last = min(track.frames), track.last
-    require_plausible_frames(last - first + 1, len(track.frames))
+    first, last = track.span
     points = np.full((last - first + 1, len(skeleton.joints), 4), np.nan)
     for number, person in track.frames.items():
         points[number - first] = person
-    as_coordinates(points[..., :3])  # before anything is computed from damaged numbers
+    require_near_origin(points[..., :3])  # before anything is computed from damaged numbers
     scale = _metres_per_unit(points, skeleton)
     if scale is None:
         return None
     even, start = clock.resample(points, first)
-    joints = even[..., :3] * scale * (1, -1, -1)
-    seen = np.isfinite(joints).all(axis=2)
-    visibility = np.where(seen, np.nan_to_num(np.clip(even[..., 3], 0, 1)), 0)
-    return Motion(as_coordinates(joints).astype(np.float32), clock.rate, skeleton, visibility, start)
+    joints, visibility = np.empty(even[..., :3].shape, np.float32), np.empty(even.shape[:2], np.float32)
+    for piece in iterate_pieces(*even.shape[:2]):
+        metres = as_coordinates(even[piece, :, :3] * scale * (1, -1, -1))
+        seen = np.isfinite(metres).all(axis=2)
+        joints[piece] = metres
+        visibility[piece] = np.where(seen, np.nan_to_num(np.clip(even[piece, :, 3], 0, 1)), 0)
+    return Motion(freeze(joints), clock.rate, skeleton, visibility, start)
 
 
 def _metres_per_unit(points: Array, skeleton: Skeleton) -> float | None:
@@ -143,7 +173,10 @@ def _metres_per_unit(points: Array, skeleton: Skeleton) -> float | None:
 def are_fractions(points: Array) -> bool:
     """Whether places [..., 2 or more] are fractions of the picture's width and height, not pixels."""
     flat = np.abs(points[..., :2])
-    return bool(np.isfinite(flat).any() and np.nanpercentile(flat, 99) <= _WITHIN_PICTURE)
+    known = flat[~np.isnan(flat)]
+    return bool(
+        np.isfinite(known).any() and np.percentile(known, 99, overwrite_input=True) <= _WITHIN_PICTURE
+    )
 
 
 def infer_picture_shape(points: Array, skeleton: Skeleton) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.formats import limits
 from dancematch.formats.clock import choose_clock, count_from_first_frame, find_stamps
 from dancematch.formats.files import read_json
 from dancematch.formats.joint_names import to_snake_case
@@ -53,10 +54,21 @@ def _is_pose(person: Any) -> bool:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return all people of the frames, linked by nearness."""
-    listed = _frames(read_json(path))
-    frames = [[_read_points(person) for person in _people(frame) if _is_pose(person)] for frame in listed]
-    clock = choose_clock(_read_times(listed), None, fps)
+    frames, times = _read_frames(path)
+    clock = choose_clock(times, None, fps)
     return to_motions(link_people(frames, COCO17, clock.rate), COCO17, clock)
+
+
+def _read_frames(path: Path) -> tuple[list[list[Array]], Array | None]:
+    """Return the keypoints of the people of each frame, and the time stamps."""
+    listed = _frames(read_json(path))
+    limits.require_frames(len(listed))
+    frames = []
+    for frame in listed:
+        people = [person for person in _people(frame) if _is_pose(person)]
+        limits.require_people(len(people))
+        frames.append([_read_points(person) for person in people])
+    return frames, _read_times(listed)
 
 
 def _read_times(listed: list[Any]) -> Array | None:

@@ -17,22 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
+from dancematch.formats import limits
 from dancematch.formats.clock import Clock, choose_clock, count_from_first_frame
-from dancematch.formats.files import (
-    as_coordinates,
-    read_bytes,
-    require_plausible_frames,
-    require_readable_frames,
-)
+from dancematch.formats.files import open_file, require_near_origin
 from dancematch.formats.joint_names import has_upper_body, to_snake_case
+from dancematch.formats.keypoints.table_rows import count_lines, iterate_rows
 from dancematch.skeletons import BLAZEPOSE33, COCO17
 from dancematch.types import Skeleton
 
 Array = NDArray[np.float64]
 
 _HEAD_BYTES = 1 << 16  # a header with four columns per landmark is a tenth of this
-_MAX_COLUMNS = 5000
-_DELIMITERS = (",", ";", "\t")
 _AXES = {"x": 0, "y": 1, "z": 2} | dict.fromkeys(("v", "vis", "visibility", "score", "confidence", "conf"), 3)
 _NUMBERED = re.compile(r"(?:pose_)?(?:landmark|keypoint|kp|point)?_?(\d{1,3})")
 _AXIS_FIRST = re.compile(rf"({'|'.join(_AXES)})_?(\d{{1,3}})")
@@ -57,14 +52,14 @@ def read_header(path: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        return next(_iterate_rows(head.decode("utf-8-sig", errors="replace")), [])
-    except (OSError, ValueError, csv.Error):
+        return next(iterate_rows(io.BytesIO(head)), [])
+    except (OSError, ValueError, csv.Error, InputError):
         return []
 
 
 def find_columns(header: list[str]) -> TableColumns | None:
     """Return which columns are keypoints, of which layout, or None where they are not a dancer's."""
-    if len(header) > _MAX_COLUMNS:
+    if len(header) > limits.MAX_COLUMNS:
         return None
     keys = [to_snake_case(name) for name in header]
     named = {column: found for column, key in enumerate(keys) if (found := _parse_name(key)) is not None}
@@ -101,15 +96,6 @@ def _parse_number(key: str) -> tuple[int, int | None] | None:
     return (int(found[1]), None) if (found := _NUMBERED.fullmatch(key)) and not key.isdecimal() else None
 
 
-def _iterate_rows(text: str) -> Iterator[list[str]]:
-    """Yield each row's cells; blank lines are left out."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    require_readable_frames(text.count("\n"))
-    delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    return (row for row in lines if any(cell.strip() for cell in row))
-
-
 @dataclass(frozen=True)
 class KeypointTable:
     """The keypoints of a table, not converted."""
@@ -121,43 +107,83 @@ class KeypointTable:
 
 def read_table(path: Path, fps: float | None) -> KeypointTable:
     """Return a table's keypoints by frame; frames that the numbers leave out are unseen."""
-    text = read_bytes(path).decode("utf-8-sig", errors="replace")
-    try:
-        header, *rows = list(_iterate_rows(text)) or [[]]
-    except csv.Error:
-        raise FormatError(f"{path} is not a readable CSV table: it may be damaged or cut short") from None
+    with open_file(path) as file:
+        lines = count_lines(file)
+        try:
+            return _read_rows(path, iterate_rows(file), lines, fps)
+        except csv.Error:
+            raise FormatError(f"{path} is not a readable CSV table: it may be damaged or cut short") from None
+
+
+def _read_rows(path: Path, rows: Iterator[list[str]], most: int, fps: float | None) -> KeypointTable:
+    """Return the keypoints of the rows, of which there are at most `most`; each is converted as it comes."""
+    header = next(rows, [])
     columns = find_columns(header)
     if columns is None:
         raise FormatError(f"{path} is CSV, but its columns are not the joints of a dancer")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise InputError(f"row {number} has {len(row)} cells, but the header names {len(header)}")
-    if not rows:
-        raise InputError("there is a header, but no frame below it")
-    points, numbers = _read_points(header, rows, columns)
-    times = _read_column(header, rows, columns.time)
-    if times is not None:
-        clock = choose_clock(count_from_first_frame(times, header[columns.time or 0]), None, fps)
-        return KeypointTable(points, numbers, clock)
-    points = _spread_frames(points, _read_column(header, rows, columns.frame))
-    return KeypointTable(points, numbers, choose_clock(None, None, fps))
-
-
-def _read_points(header: list[str], rows: list[list[str]], columns: TableColumns) -> tuple[Array, int | None]:
-    points = np.full((len(rows), len(columns.skeleton.joints), 4), np.nan)
+    limits.require_frames(most)
+    limits.require_keypoints(most * len(columns.skeleton.joints))
+    points = np.empty((most, len(columns.skeleton.joints), 4))  # takes memory only as it is filled
     widths: set[int] = set()
-    for column, (joint, axis) in columns.cells.items():
-        for number, row in enumerate(rows):
+    frames, times = (_NumberColumn(header, column) for column in (columns.frame, columns.time))
+    for number, row in enumerate(rows):
+        if len(row) != len(header):
+            raise InputError(f"row {number + 2} has {len(row)} cells, but the header names {len(header)}")
+        points[number] = math.nan
+        for column, (joint, axis) in columns.cells.items():
             values = _parse_cell(row[column], number + 2, header[column])
             if axis is not None:
                 points[number, joint, axis] = values[0] if len(values) == 1 else math.nan
             elif values:
                 points[number, joint, : len(values)] = values
                 widths.add(len(values))
+        frames.add(row)
+        times.add(row)
+    if not frames.rows:
+        raise InputError("there is a header, but no frame below it")
     if len(widths) > 1 or widths - {2, 3, 4}:
         raise InputError(f"every keypoint has two, three or four numbers, got {sorted(widths)[:5]}")
-    as_coordinates(points)
-    return points, widths.pop() if widths else None
+    points = points[: frames.rows]
+    require_near_origin(points)
+    return _with_clock(points, widths.pop() if widths else None, frames, times, fps)
+
+
+class _NumberColumn:
+    """A column of one number per row, such as the time, if the table has it."""
+
+    def __init__(self, header: list[str], column: int | None) -> None:
+        self.name = header[column] if column is not None else ""
+        self.rows = 0
+        self._column = column
+        self._numbers: list[float] = []
+        self._lacking: int | None = None  # the first row without a number
+
+    def add(self, row: list[str]) -> None:
+        """Take the number of the next row."""
+        self.rows += 1
+        if self._column is None:
+            return
+        values = _parse_cell(row[self._column], self.rows + 1, self.name)
+        if len(values) == 1:
+            self._numbers.append(values[0])
+        elif self._lacking is None:
+            self._lacking = self.rows + 1
+
+    def numbers(self) -> list[float] | None:
+        """The numbers of all rows; None where the table has none."""
+        if self._numbers and self._lacking is not None:
+            raise InputError(f"row {self._lacking} lacks the number of column {self.name[:40]!r}")
+        return self._numbers or None
+
+
+def _with_clock(
+    points: Array, numbers: int | None, frames: _NumberColumn, times: _NumberColumn, fps: float | None
+) -> KeypointTable:
+    """Return the table by its times or, where it has none, with a row per frame number."""
+    if (stamps := times.numbers()) is not None:
+        clock = choose_clock(count_from_first_frame(stamps, times.name[:40]), None, fps)
+        return KeypointTable(points, numbers, clock)
+    return KeypointTable(_spread_frames(points, frames.numbers()), numbers, choose_clock(None, None, fps))
 
 
 def _parse_cell(cell: str, row: int, column: str) -> list[float]:
@@ -174,17 +200,6 @@ def _parse_cell(cell: str, row: int, column: str) -> list[float]:
     return values if not all(map(math.isnan, values)) else []
 
 
-def _read_column(header: list[str], rows: list[list[str]], column: int | None) -> list[float] | None:
-    """Return one number per row, or None where the table does not have them."""
-    if column is None:
-        return None
-    found = [_parse_cell(row[column], number + 2, header[column]) for number, row in enumerate(rows)]
-    single = [len(values) == 1 for values in found]
-    if any(single) and not all(single):
-        raise InputError(f"row {single.index(False) + 2} lacks the number of column {header[column][:40]!r}")
-    return [values[0] for values in found] if all(single) else None
-
-
 def _spread_frames(points: Array, numbers: list[float] | None) -> Array:
     """Return the points with a row per frame number from the first on."""
     if numbers is None:
@@ -192,7 +207,9 @@ def _spread_frames(points: Array, numbers: list[float] | None) -> Array:
     frames = np.array(numbers) - numbers[0]
     if not (np.isfinite(frames).all() and (frames == np.round(frames)).all() and (np.diff(frames) > 0).all()):
         raise InputError("the frame numbers do not rise from row to row; one row per frame was expected")
-    require_plausible_frames(int(min(frames[-1], 1e9)) + 1, len(frames))
-    spread = np.full((int(frames[-1]) + 1, *points.shape[1:]), np.nan)
+    count = int(min(frames[-1], 1e9)) + 1
+    limits.require_plausible_frames(count, len(frames))
+    limits.require_keypoints(count * points.shape[1])
+    spread = np.full((count, *points.shape[1:]), np.nan)
     spread[frames.astype(np.int64)] = points
     return spread

@@ -11,18 +11,27 @@ root has them all zero they are taken as unused. Several ROOTs are several dance
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats.files import agree_on_rate, as_coordinates, as_rate, read_bytes
+from dancematch.formats import limits
+from dancematch.formats.files import (
+    agree_on_rate,
+    as_coordinates,
+    as_rate,
+    freeze,
+    iterate_pieces,
+    read_bytes,
+)
 from dancematch.formats.joint_names import has_upper_body
 from dancematch.formats.motion_capture.bvh_names import known_layout, recognise_skeleton
 from dancematch.formats.motion_capture.kinematics import Z_UP_TO_Y_UP, euler_matrices, forward_kinematics
-from dancematch.types import Motion, Skeleton
+from dancematch.types import FloatArray, Motion, Skeleton
 
 Array = NDArray[np.float64]
 
@@ -34,9 +43,11 @@ _TORSO = 0.29  # mid-hip to mid-shoulder
 _LEG_BONES = (("hip", "knee", 0.245), ("knee", "ankle", 0.245))
 _ARM_BONES = (("shoulder", "elbow", 0.165), ("elbow", "wrist", 0.145))
 _CHANNELS = {f"{axis}{kind}" for axis in "XYZ" for kind in ("position", "rotation", "scale")}
-_MAX_JOINTS = 5000
-_MOTION = re.compile(r"^[ \t]*MOTION[ \t]*$", re.MULTILINE)
-_FRAMES = re.compile(r"\s*Frames:\s*(\d{1,12})\s+Frame Time:\s*(\S+)", re.IGNORECASE)
+_MOTION = re.compile(rb"(?:\A|[\r\n])[ \t]*MOTION[ \t]*(?=[\r\n]|\Z)")
+_FRAMES = re.compile(rb"\s*Frames:\s*(\d{1,12})\s+Frame Time:\s*(\S{1,100})", re.IGNORECASE)
+_BLANK = re.compile(rb"\s")
+_PIECE_BYTES = 1 << 20  # of the numbers, parsed at a time
+_MAX_DIGITS = 100  # of one number
 
 
 @dataclass
@@ -46,16 +57,12 @@ class _BvhJoint:
     offset: tuple[float, ...] = (0.0, 0.0, 0.0)
     channels: list[str] = field(default_factory=list)
     first: int = 0  # column of its first channel
+    is_fixed: bool = False  # its position channels are not used
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return every dancer of the file."""
-    text = read_bytes(path).decode("utf-8-sig", errors="replace")
-    header, *motion = _MOTION.split(text.replace("\r\n", "\n").replace("\r", "\n"), maxsplit=1)
-    if "HIERARCHY" not in header or not motion:
-        raise FormatError(f"{path} is not a BVH file: it lacks a HIERARCHY or a MOTION section")
-    joints = _parse_hierarchy(header)
-    rate, values = _parse_motion(motion[0], sum(len(joint.channels) for joint in joints))
+    joints, rate, values = _parse(path, read_bytes(path))
     rate = agree_on_rate(rate, fps)
     roots = [place for place, joint in enumerate(joints) if joint.parent < 0]
     return [
@@ -64,25 +71,41 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     ]
 
 
+def _parse(path: Path, content: bytes) -> tuple[list[_BvhJoint], float, Array]:
+    """Return joints, frame rate and channel values [frames, channels]."""
+    motion = _MOTION.search(content)
+    if motion is None or content.find(b"HIERARCHY", 0, motion.start()) < 0:
+        raise FormatError(f"{path} is not a BVH file: it lacks a HIERARCHY or a MOTION section")
+    if motion.start() > limits.MAX_HIERARCHY_BYTES:
+        raise FormatError(f"{path} has a HIERARCHY of more than {limits.MAX_HIERARCHY_BYTES} bytes")
+    header = content[: motion.start()].decode("utf-8-sig", errors="replace")
+    joints = _parse_hierarchy(header.replace("\r\n", "\n").replace("\r", "\n"))
+    limits.require_names([joint.name for joint in joints])
+    rate, values = _parse_motion(content, motion.end(), joints)
+    return joints, rate, values
+
+
 def _parse_hierarchy(header: str) -> list[_BvhJoint]:
     """Return the joints in file order. By lines, not words: 3ds Max puts spaces into names."""
     joints: list[_BvhJoint] = []
     open_blocks: list[int | None] = []  # the joint of each open brace; None for an end site
+    open_joints = [-1]  # those of them that are joints
     upcoming: int | None = None
     columns = 0
     for line in header.replace("{", "\n{\n").replace("}", "\n}\n").splitlines():
         word, _, rest = line.strip().replace("\t", " ").partition(" ")
         match word.upper():
             case "ROOT" | "JOINT":
-                parent = next((b for b in reversed(open_blocks) if b is not None), -1)
                 upcoming = len(joints)
-                joints.append(_BvhJoint(rest.strip() or f"joint{upcoming}", parent))
+                joints.append(_BvhJoint(rest.strip() or f"joint{upcoming}", open_joints[-1]))
+                limits.require_joints(len(joints))
             case "END":
                 upcoming = None
             case "{":
-                open_blocks.append(upcoming)
+                _open_block(open_blocks, open_joints, upcoming)
             case "}" if open_blocks:
-                open_blocks.pop()
+                if open_blocks.pop() is not None:
+                    open_joints.pop()
             case "OFFSET" if open_blocks and open_blocks[-1] is not None:
                 joints[open_blocks[-1]].offset = _parse_offset(rest)
             case "CHANNELS" if open_blocks and open_blocks[-1] is not None:
@@ -93,11 +116,19 @@ def _parse_hierarchy(header: str) -> list[_BvhJoint]:
                 pass
             case _:
                 raise InputError(f"the BVH hierarchy has an unexpected line {line.strip()[:40]!r}")
-    if open_blocks or not 0 < len(joints) <= _MAX_JOINTS:
+    if open_blocks or not joints:
         raise InputError(
             f"the BVH hierarchy is damaged: {len(joints)} joints, {len(open_blocks)} open braces"
         )
     return joints
+
+
+def _open_block(open_blocks: list[int | None], open_joints: list[int], joint: int | None) -> None:
+    open_blocks.append(joint)
+    if joint is not None:
+        open_joints.append(joint)
+    if len(open_blocks) > limits.MAX_NESTING:
+        raise InputError(f"braces are nested more than {limits.MAX_NESTING} deep")
 
 
 def _parse_offset(text: str) -> tuple[float, ...]:
@@ -125,19 +156,41 @@ def _parse_numbers(text: str) -> Array:
     return values
 
 
-def _parse_motion(text: str, width: int) -> tuple[float, Array]:
-    """Return frame rate and channel values [frames, channels]."""
-    announced = _FRAMES.match(text)
+def _parse_motion(content: bytes, start: int, joints: list[_BvhJoint]) -> tuple[float, Array]:
+    """Return frame rate and channel values [frames, channels]; `content` goes on with them at `start`."""
+    announced = _FRAMES.match(content, start)
     if announced is None or int(announced[1]) == 0:
         raise InputError("after MOTION, 'Frames:' of 1 or more and 'Frame Time:' were expected")
-    frames, period = int(announced[1]), announced[2]
-    values = _parse_numbers(text[announced.end() :])
-    needed = frames * width
-    if needed == 0 or len(values) < needed:
-        raise InputError(
-            f"{frames} frames of {width} numbers were announced, but {len(values)} numbers follow"
-        )
-    return _parse_rate(period), values[:needed].reshape(frames, width)
+    frames, width = int(announced[1]), sum(len(joint.channels) for joint in joints)
+    needed, period = frames * width, announced[2].decode(errors="replace")
+    possible = (len(content) - announced.end()) // 2  # a digit and a blank each
+    if needed == 0 or needed > possible + 1:
+        raise InputError(f"{frames} frames of {width} numbers were announced, but at most {possible} follow")
+    limits.require_frames(frames)
+    limits.require_positions(frames * len(joints))
+    if needed > limits.MAX_CHANNEL_VALUES:
+        raise InputError(f"there are {needed} numbers; more than {limits.MAX_CHANNEL_VALUES} are not read")
+    values = np.empty(needed)
+    count = 0
+    for numbers in _iterate_numbers(content, announced.end()):
+        values[count : count + len(numbers)] = numbers[: max(0, needed - count)]
+        count += len(numbers)
+    if count < needed:
+        raise InputError(f"{frames} frames of {width} numbers were announced, but {count} numbers follow")
+    return _parse_rate(period), values.reshape(frames, width)
+
+
+def _iterate_numbers(content: bytes, start: int) -> Iterator[Array]:
+    """Yield the numbers piece by piece: as Python's texts, all at once, they take eight times the file."""
+    while start < len(content):
+        end = start + _PIECE_BYTES
+        if end < len(content):
+            blank = _BLANK.search(content, end, end + _MAX_DIGITS)
+            if blank is None:
+                raise InputError("a number was expected where the BVH file has something else")
+            end = blank.start()
+        yield _parse_numbers(content[start:end].decode("utf-8-sig", errors="replace"))
+        start = end
 
 
 def _parse_rate(period: str) -> float:
@@ -156,28 +209,48 @@ def _make_motion(joints: list[_BvhJoint], base: int, values: Array, rate: float)
     parents = [max(joint.parent - base, -1) for joint in joints]
     skeleton = recognise_skeleton([joint.name for joint in joints], parents)
     _require_upper_body(skeleton)
-    offsets = np.stack([_local_positions(joint, values) for joint in joints], axis=1)
-    rotations = np.stack([_local_rotations(joint, values) for joint in joints], axis=1)
-    joints_over_time = forward_kinematics(parents, offsets, rotations)
-    scale = _metres_per_unit(joints_over_time, skeleton)
-    places = _turn_upright(as_coordinates(joints_over_time, scale), skeleton)
-    skipped = int(_starts_with_calibration(places, skeleton, rotations))
+    rig = _Rig(parents, [_with_used_channels(joint, values) for joint in joints])
+    some = values[:: max(1, len(values) // 200)]
+    scale = _metres_per_unit(forward_kinematics(parents, *rig.pose(some)), skeleton)
     layout = known_layout(skeleton)
     order = [skeleton.joints.index(name) for name in layout.joints]
-    return Motion(places[skipped:, order].astype(np.float32), rate, layout, start=skipped / rate)
+    places = np.empty((len(values), len(order), 3), dtype=np.float32)
+    for piece in iterate_pieces(len(values), len(joints)):
+        places[piece] = as_coordinates(forward_kinematics(parents, *rig.pose(values[piece])), scale)[:, order]
+    if _stands_along_z(places, layout):
+        for piece in iterate_pieces(len(values), len(joints)):
+            places[piece] = places[piece] @ Z_UP_TO_Y_UP.T.astype(np.float32)
+    skipped = int(_starts_with_calibration(places, layout, rig.pose(values[:1])[1]))
+    return Motion(freeze(places)[skipped:], rate, layout, start=skipped / rate)
+
+
+@dataclass(frozen=True)
+class _Rig:
+    """The joints of one dancer, posed by channel values."""
+
+    parents: list[int]
+    joints: list[_BvhJoint]
+
+    def pose(self, values: Array) -> tuple[Array, Array]:
+        """Return positions [frames, joints, 3] and rotations [..., 3, 3] in the parents' frames."""
+        offsets = np.stack([_local_positions(joint, values) for joint in self.joints], axis=1)
+        rotations = np.stack([_local_rotations(joint, values) for joint in self.joints], axis=1)
+        return offsets, rotations
+
+
+def _with_used_channels(joint: _BvhJoint, values: Array) -> _BvhJoint:
+    """Return the joint without its position channels where they are all zero below the root."""
+    moves = [joint.first + c for c, name in enumerate(joint.channels) if name.endswith("position")]
+    used = joint.parent < 0 or any(values[:, column].any() for column in moves)
+    return joint if used else replace(joint, is_fixed=True)
 
 
 def _local_positions(joint: _BvhJoint, values: Array) -> Array:
     """Return the joint's positions in its parent's frame [frames, 3]."""
     places = np.tile(np.array(joint.offset), (len(values), 1))
-    columns = {
-        "XYZ".index(name[0]): values[:, joint.first + column]
-        for column, name in enumerate(joint.channels)
-        if name.endswith("position")
-    }
-    if joint.parent < 0 or any(moved.any() for moved in columns.values()):
-        for axis, moved in columns.items():
-            places[:, axis] = moved
+    for column, name in enumerate(joint.channels):
+        if name.endswith("position") and not joint.is_fixed:
+            places[:, "XYZ".index(name[0])] = values[:, joint.first + column]
     return as_coordinates(places)
 
 
@@ -235,28 +308,34 @@ def _metres_per_unit(places: Array, skeleton: Skeleton) -> float:
     return fitting[0] if fitting else _HEIGHT / height
 
 
-def _turn_upright(places: Array, skeleton: Skeleton) -> Array:
-    """Return a body that stands along z turned so that it stands along y."""
-    ankles = _find_pair(skeleton, "ankle")
-    low = places[:, ankles].mean(axis=(0, 1)) if ankles else _find_middle(places, skeleton).mean(axis=0)
-    body = places[:, _find_pair(skeleton, "shoulder")].mean(axis=(0, 1)) - low
+def _stands_along_z(places: FloatArray, skeleton: Skeleton) -> bool:
+    """Whether the body stands along z and not, as ours, along y."""
+    low = _find_pair(skeleton, "ankle") or _find_pair(skeleton, "hip") or [skeleton.joints.index("pelvis")]
+    high = _find_pair(skeleton, "shoulder")
+    body = np.subtract(*(places[:, pair].mean(axis=(0, 1), dtype=np.float64) for pair in (high, low)))
     along = body / max(float(np.linalg.norm(body)), 1e-9)
-    return places @ Z_UP_TO_Y_UP.T if along[2] > 0.9 and abs(along[1]) < 0.3 else places
+    return bool(along[2] > 0.9 and abs(along[1]) < 0.3)
 
 
-def _starts_with_calibration(places: Array, skeleton: Skeleton, rotations: Array) -> bool:
-    """Whether frame 0 is a calibration pose and not of the dance."""
+def _starts_with_calibration(places: FloatArray, skeleton: Skeleton, rotations: Array) -> bool:
+    """Whether frame 0, of which the rotations are given, is a calibration pose and not of the dance."""
     if len(places) < 4:
         return False
-    body = places - places[:, :1]
-    steps = np.linalg.norm(np.diff(body, axis=0), axis=-1).max(axis=1)
+    steps = np.concatenate([_steps(places[p.start : p.stop + 1]) for p in iterate_pieces(*places.shape[:2])])
     if steps[0] < 5 * np.median(steps[1:]) + 0.02:
         return False
     unrotated = np.allclose(rotations[0], np.eye(3), atol=1e-4)
     return bool(unrotated or _arms_out(places[0], skeleton))
 
 
-def _arms_out(pose: Array, skeleton: Skeleton) -> bool:
+def _steps(places: FloatArray) -> Array:
+    """Return how far the joint that moves farthest moves against the root, from each frame to the next."""
+    body = places.astype(np.float64) - places[:, :1]
+    steps: Array = np.linalg.norm(np.diff(body, axis=0), axis=-1).max(axis=1)
+    return steps
+
+
+def _arms_out(pose: FloatArray, skeleton: Skeleton) -> bool:
     """Whether both arms are straight, level and opposite."""
     names = [f"{side}_{part}" for side in ("left", "right") for part in ("shoulder", "elbow", "wrist")]
     if not set(names) <= set(skeleton.joints):

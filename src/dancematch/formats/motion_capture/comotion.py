@@ -4,8 +4,7 @@ The file is loaded with `weights_only`, so nothing in it can run. Places are met
 camera's axes (x right, y down, z away), which are turned y up. It carries no frame rate.
 """
 
-import io
-import zipfile
+import pickletools
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import FormatError, InputError, MissingExtraError
+from dancematch.formats import limits
+from dancematch.formats.archive import open_zip
 from dancematch.formats.clock import DEFAULT_RATE
-from dancematch.formats.files import MAX_BYTES, read_bytes, require_plausible_frames
+from dancematch.formats.files import freeze, open_file
 from dancematch.formats.motion_capture.kinematics import Y_DOWN_TO_UP
 from dancematch.formats.motion_capture.smpl import compute_joints
 from dancematch.skeletons import SMPL24
 from dancematch.types import Motion
+
+_TENSORS = {"id": (), "frame_idx": (), "pose": (72,), "trans": (3,), "betas": (10,)}
+_PROGRAM = "data.pkl"  # the pickle of an archive of tensors, under the archive's own name
+_PROGRAM_BYTES = 1 << 16  # five tensors take a thousand
+# What a dictionary of tensors is made of. `weights_only` allows more, such as to make any amount of zeros.
+_HARMLESS = ("torch._utils _rebuild_tensor_v2", "collections OrderedDict")
 
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
@@ -27,50 +34,77 @@ def read(path: Path, fps: float | None = None) -> list[Motion]:
     padding = ~tracks["betas"].any(axis=1)
     keep = np.ones_like(padding) if padding.all() else ~padding
     rows = {name: values[keep] for name, values in tracks.items()}
-    people = [_read_person(rows, number, fps or DEFAULT_RATE) for number in np.unique(rows["id"])]
+    spans = [_span_of(rows, number) for number in _list_people(rows["id"])]
+    limits.require_positions(sum(last - first + 1 for _, first, last in spans) * len(SMPL24.joints))
+    people = [_read_person(rows, *span, fps or DEFAULT_RATE) for span in spans]
     return sorted(people, key=lambda motion: -len(motion.joints))
 
 
-def _read_person(rows: dict[str, NDArray[Any]], number: int, fps: float) -> Motion:
-    mine = rows["id"] == number
-    frames = rows["frame_idx"][mine].astype(np.int64)
+def _list_people(ids: NDArray[Any]) -> NDArray[Any]:
+    people = np.unique(ids)
+    limits.require_tracks(len(people))
+    return people
+
+
+def _span_of(rows: dict[str, NDArray[Any]], number: Any) -> tuple[Any, int, int]:
+    """Return a person's number, first and last frame."""
+    frames = rows["frame_idx"][rows["id"] == number]
     first, last = int(frames.min()), int(frames.max())
     if first < 0:
         raise InputError(f"a frame number must be 0 or more, got {first}")
-    require_plausible_frames(last - first + 1, len(frames))
-    places = compute_joints(rows["pose"][mine], rows["trans"][mine]) @ Y_DOWN_TO_UP
+    limits.require_plausible_frames(last - first + 1, len(frames))
+    return number, first, last
+
+
+def _read_person(rows: dict[str, NDArray[Any]], number: Any, first: int, last: int, fps: float) -> Motion:
+    mine = rows["id"] == number
+    frames = rows["frame_idx"][mine].astype(np.int64)
+    places = compute_joints(rows["pose"][mine], rows["trans"][mine], axes=Y_DOWN_TO_UP)
     joints = np.full((last - first + 1, len(SMPL24.joints), 3), np.nan, np.float32)
     joints[frames - first] = places
-    return Motion(joints, fps, SMPL24, start=first / fps)
+    return Motion(freeze(joints), fps, SMPL24, start=first / fps)
 
 
 def _load_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the five tensors as arrays, checked for kind and size."""
     content = _torch_load(path)
-    expected = {"id": (), "frame_idx": (), "pose": (72,), "trans": (3,), "betas": (10,)}
-    if not isinstance(content, dict) or not expected.keys() <= content.keys():
-        raise FormatError(f"{path} lacks the tensors {', '.join(expected)} of a CoMotion file")
+    if not isinstance(content, dict) or not _TENSORS.keys() <= content.keys():
+        raise FormatError(f"{path} lacks the tensors {', '.join(_TENSORS)} of a CoMotion file")
     count = len(content["id"]) if hasattr(content["id"], "__len__") else -1
-    for name, tail in expected.items():
+    for name, tail in _TENSORS.items():
         shape = getattr(content[name], "shape", None)
         if count < 1 or shape is None or tuple(shape) != (count, *tail):
             raise FormatError(f"{path}: {name} must be [rows{''.join(f', {size}' for size in tail)}]")
-    if count * 72 * 8 > MAX_BYTES:
-        raise FormatError(f"{path} claims {count} rows, more than any video has")
-    return {name: np.asarray(content[name].to("cpu").numpy(force=True)) for name in expected}
+    limits.require_positions(count * len(SMPL24.joints))
+    return {name: np.asarray(content[name].to("cpu").numpy(force=True)) for name in _TENSORS}
 
 
 def _torch_load(path: Path) -> Any:
-    content = read_bytes(path)
+    open_file(path).close()  # a missing or empty file, or a folder, has its own message
     try:
         import torch
     except ImportError:
         raise MissingExtraError(f"reading {path} needs torch: pip install 'dancematch[train]'") from None
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked <= MAX_BYTES:
-            return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        _require_plain_tensors(path)
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except InputError:
+        raise
     except Exception:  # torch documents no exceptions for damaged files and raises many kinds
         raise FormatError(f"{path} is not a CoMotion file: it may be damaged or cut short") from None
-    raise FormatError(f"{path} would unpack to more than {MAX_BYTES} bytes and is not read")
+
+
+def _require_plain_tensors(path: Path) -> None:
+    """Refuse a pickle that does more than a dictionary of tensors needs."""
+    archive = open_zip(path)
+    (program,) = (one for one in archive.infolist() if one.filename.rpartition("/")[2] == _PROGRAM)
+    if program.file_size > _PROGRAM_BYTES:
+        raise FormatError(f"{path} is not a CoMotion file: its list of tensors is too long")
+    for opcode, argument, _ in pickletools.genops(archive.read(program)):
+        named = opcode.name in ("GLOBAL", "STACK_GLOBAL", "INST")
+        if named and not _is_harmless(str(argument)):
+            raise FormatError(f"{path} is not a CoMotion file: it names {str(argument)[:40]!r}")
+
+
+def _is_harmless(name: str) -> bool:
+    return name in _HARMLESS or (name.startswith("torch ") and name.endswith("Storage"))
