@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dance_samples import digest
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.connect import alive_nodes, ray_module
@@ -58,7 +59,7 @@ class Stage:
         self.store.add_many(
             [
                 (
-                    Dance(f"d{n}", "x", f"c{n}", 4.0, collection=f"b{n % 3}"),
+                    Dance(f"d{n}", "x", digest(f"c{n}"), 4.0, collection=f"b{n % 3}"),
                     [StoredTrack(self.words(n, STEPS + 60 * (n % 7 == 0)), None, None, 0.0)],
                 )
                 for n in numbers

@@ -1,5 +1,6 @@
 """Builders of dances, words and small models for the tests from the nouns to the command line."""
 
+import hashlib
 import os
 import signal
 import time
@@ -30,6 +31,11 @@ def dance(seed: int, dancer: int | None = None, eight_counts: int = 2) -> Motion
     """A procedural dance, by the plain dancer or by somebody in particular."""
     who = Dancer() if dancer is None else Dancer.random(dancer)
     return perform(compose_dance(seed, eight_counts=eight_counts), who)
+
+
+def digest(text: object) -> str:
+    """The SHA-256 of a text: what stands for a recording's content."""
+    return hashlib.sha256(str(text).encode()).hexdigest()
 
 
 def without(motion: Motion, joints: Sequence[str]) -> Motion:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import MODEL, dance, random_words, toy_codebook
+from dance_samples import MODEL, dance, digest, random_words, toy_codebook
 from dancematch.catalogue.records import require_name
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.catalogue.verify import find_problems
@@ -44,7 +44,7 @@ def store(address):
 def put(store: Store, name: str, seed: int = 0, **changes) -> Fingerprint:
     """Add a dance of random words."""
     made = random_words(STEPS, seed)
-    facts = {"source": f"{name}.npz", "content_hash": f"hash of {name}", "seconds": 200.0, **changes}
+    facts = {"source": f"{name}.npz", "content_hash": digest(f"hash of {name}"), "seconds": 200.0, **changes}
     store.add(Dance(name, **facts), [StoredTrack(made)])
     return made
 
@@ -109,8 +109,8 @@ def test_it_is_still_there_the_next_day(address, store):
     again = Store(address, MODEL, create=False)
 
     assert ["thriller"] == names(again)
-    assert "thriller" == again.find_content("hash of thriller")
-    assert again.find_content("hash of another") is None
+    assert "thriller" == again.find_content(digest("hash of thriller"))
+    assert again.find_content(digest("hash of another")) is None
     assert (True, False) == (again.has("thriller"), again.has("macarena"))
     again.close()
 
@@ -118,7 +118,7 @@ def test_it_is_still_there_the_next_day(address, store):
 def test_visibility_comes_back_to_a_256th(store):
     seen = np.linspace(0, 1, 20).reshape(10, 2)
     made = Fingerprint(np.zeros((10, 2), int), 8, 0.5, MODEL, 3.5, seen)
-    store.add(Dance("x", "x", "x", 5.0), [StoredTrack(made)])
+    store.add(Dance("x", "x", digest("x"), 5.0), [StoredTrack(made)])
     ((_, found),) = store.fingerprints()
 
     np.testing.assert_allclose(seen, found.visibility, atol=1 / 510 + 1e-6)
@@ -130,7 +130,7 @@ def test_skeletons_come_back_within_two_millimetres(store):
     moved = dance(3).joints.copy()
     moved[5, 4] = np.nan
     kept = Motion(moved, FPS, BODY15, start=1.25)
-    store.add(Dance("x", "x", "x", 5.0), [StoredTrack(random_words(4, 0), kept)])
+    store.add(Dance("x", "x", digest("x"), 5.0), [StoredTrack(random_words(4, 0), kept)])
     (found,) = store.motions("x")
 
     np.testing.assert_allclose(kept.joints, found.joints, atol=0.002)
@@ -146,7 +146,7 @@ def test_skeletons_need_not_be_kept(store):
 
 def test_dancers_keep_their_order(store):
     both = [StoredTrack(random_words(4, seed)) for seed in (1, 2)]
-    store.add(Dance("duet", "duet", "duet", 2.0), both)
+    store.add(Dance("duet", "duet", digest("duet"), 2.0), both)
     found = [fingerprint.words for _, fingerprint in store.fingerprints()]
 
     assert 2 == store.dances()[0].dancers
@@ -164,7 +164,7 @@ def test_dances_are_listed_by_name(store):
     ("changes", "complaint"),
     [
         ({}, "already has this very content as 'thriller'"),
-        ({"content_hash": "another"}, "already has a dance named 'thriller', of other content"),
+        ({"content_hash": digest("another")}, "already has a dance named 'thriller', of other content"),
     ],
 )
 def test_a_name_is_given_once(store, changes, complaint):
@@ -179,14 +179,14 @@ def test_a_name_is_given_once(store, changes, complaint):
 
 def test_a_content_is_kept_once(store):
     """Under another name too, and the error has the name that it has."""
-    put(store, "thriller", content_hash="same")
+    put(store, "thriller", content_hash=digest("same"))
     with pytest.raises(DanceExistsError, match="this very content as 'thriller'; 'other' was not added"):
-        put(store, "other", content_hash="same")
+        put(store, "other", content_hash=digest("same"))
 
 
 def test_a_dance_without_a_dancer_is_refused(store):
     with pytest.raises(InputError, match="it has no dancer"):
-        store.add(Dance("nobody", "x", "x", 1.0), [])
+        store.add(Dance("nobody", "x", digest("x"), 1.0), [])
 
     assert not store.has("nobody")
 
@@ -196,7 +196,7 @@ def test_removing_really_deletes(path):
     store = Store(path, MODEL)
     secret = put(store, "secret", seed=7).words.astype("<u2").tobytes()
     skeleton = dance(1).joints.astype("<f2").tobytes()
-    store.add(Dance("b", "b", "b", 1.0), [StoredTrack(random_words(4, 1), dance(1))])
+    store.add(Dance("b", "b", digest("b"), 1.0), [StoredTrack(random_words(4, 1), dance(1))])
     put(store, "other", seed=8)
     pieces = [whole[at : at + 32] for whole in (secret, skeleton) for at in range(0, 1200, 300)]
     assert all(piece in bytes_beside(path) for piece in pieces)
@@ -247,7 +247,10 @@ def test_the_generation_counts_changes_and_nothing_else(address, store):
 
 def test_words_of_another_model_are_refused(address, store):
     with pytest.raises(ModelMismatchError, match="words of the model toy only"):
-        store.add(Dance("x", "x", "x", 1.0), [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))])
+        store.add(
+            Dance("x", "x", digest("x"), 1.0),
+            [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))],
+        )
     with pytest.raises(ModelMismatchError, match="holds words of the model toy, not of new"):
         Store(address, "new")
 
@@ -376,7 +379,7 @@ def test_passwords_are_not_told():
     ],
 )
 def test_damaged_rows_are_named(address, store, column, value, read):
-    store.add(Dance("thriller", "x", "x", 1.0), [StoredTrack(random_words(4, 0), dance(1))])
+    store.add(Dance("thriller", "x", digest("x"), 1.0), [StoredTrack(random_words(4, 0), dance(1))])
     literal = f"X'{value.hex()}'" if isinstance(value, bytes) else value
     run_sql(address, f"UPDATE tracks SET {column} = {literal}")  # noqa: S608  (our own names)
     with pytest.raises(CatalogueError, match="of 'thriller' are damaged"):
@@ -479,9 +482,9 @@ def test_a_catalogue_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
 def test_a_catalogue_that_is_made_lazily_is_made_by_the_first_change(path):
     """Whoever only asks, or fails before there is anything to keep, leaves no file."""
     lazy = Store(path, MODEL, lazily=True)
-    assert ([], False, None) == (names(lazy), lazy.has("a"), lazy.find_content("x"))
+    assert ([], False, None) == (names(lazy), lazy.has("a"), lazy.find_content(digest("x")))
     with pytest.raises(InputError, match="it has no dancer"):
-        lazy.add(Dance("nobody", "x", "x", 1.0), [])
+        lazy.add(Dance("nobody", "x", digest("x"), 1.0), [])
     assert [] == list(path.parent.iterdir())
     named = lazy.identity
     put(lazy, "thriller")

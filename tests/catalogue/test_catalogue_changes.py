@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dance_samples import MODEL, SECONDS_PER_WORD, random_words, toy_codebook
+from dance_samples import MODEL, SECONDS_PER_WORD, digest, random_words, toy_codebook
 from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
 from dancematch.catalogue.sql import change_log, database
 from dancematch.catalogue.store import Store
@@ -26,7 +26,7 @@ def store(address):
 
 def new(name: str, *, dancers: int = 1, **changes_) -> tuple[Dance, list[StoredTrack]]:
     """A dance of random words, ready to be added."""
-    facts = {"source": f"{name}.npz", "content_hash": f"hash of {name}", "seconds": 20.0, **changes_}
+    facts = {"source": f"{name}.npz", "content_hash": digest(f"hash of {name}"), "seconds": 20.0, **changes_}
     seed = sum(map(ord, name))
     return Dance(name, **facts), [StoredTrack(random_words(STEPS, seed + n)) for n in range(dancers)]
 
@@ -54,17 +54,24 @@ def test_an_empty_batch_changes_nothing(store):
 @pytest.mark.parametrize(
     ("last", "error", "complaint"),
     [
-        (new("waltz", content_hash="another"), DanceExistsError, "already has a dance named 'waltz'"),
+        (new("waltz", content_hash=digest("another")), DanceExistsError, "already has a dance named 'waltz'"),
         (
-            new("b", content_hash="hash of waltz"),
+            new("b", content_hash=digest("hash of waltz")),
             DanceExistsError,
             "this very content as 'waltz'; 'b' was not",
         ),
-        (new("b", content_hash="hash of a"), DanceExistsError, "this very content as 'a'; 'b' was not added"),
-        (new("a", content_hash="another"), DanceExistsError, "already has a dance named 'a'"),
+        (
+            new("b", content_hash=digest("hash of a")),
+            DanceExistsError,
+            "this very content as 'a'; 'b' was not added",
+        ),
+        (new("a", content_hash=digest("another")), DanceExistsError, "already has a dance named 'a'"),
         (new("nobody", dancers=0), InputError, "it has no dancer"),
         (
-            (Dance("x", "x", "x", 1.0), [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))]),
+            (
+                Dance("x", "x", digest("x"), 1.0),
+                [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))],
+            ),
             ModelMismatchError,
             "words of the model toy only",
         ),
@@ -109,7 +116,7 @@ def test_removing_several_is_all_or_nothing(store):
 def test_more_can_be_removed_at_once_than_a_statement_can_name(store):
     count = 1300
     words = random_words(1, 0)
-    store.add_many([(Dance(f"d{n}", "x", f"h{n}", 1.0), [StoredTrack(words)]) for n in range(count)])
+    store.add_many([(Dance(f"d{n}", "x", digest(f"h{n}"), 1.0), [StoredTrack(words)]) for n in range(count)])
     store.remove_many([f"d{n}" for n in range(count - 1)])
 
     assert [f"d{count - 1}"] == names(store)
@@ -242,7 +249,7 @@ def test_every_word_that_an_excluded_segment_touches_is_unseen(store, start, end
 
 def test_excluding_is_on_the_clock_of_the_source(store):
     late = Fingerprint(np.zeros((10, 2), int), 8, SECONDS_PER_WORD, MODEL, start=12.0)
-    store.add(Dance("late", "x", "x", 17.0), [StoredTrack(late)])
+    store.add(Dance("late", "x", digest("x"), 17.0), [StoredTrack(late)])
     store.exclude("late", Span(0, 12.5))
 
     assert [False] + [True] * 9 == seen(store, "late")
@@ -251,7 +258,7 @@ def test_excluding_is_on_the_clock_of_the_source(store):
 def test_borders_that_rounding_moved_exclude_no_neighbour(store):
     """A segment that ends where a word begins leaves that word alone, whatever a word's length."""
     made = Fingerprint(np.zeros((100, 2), int), 8, 4 / 30, MODEL, start=0.1)
-    store.add(Dance("a", "x", "x", 20.0), [StoredTrack(made)])
+    store.add(Dance("a", "x", digest("x"), 20.0), [StoredTrack(made)])
     for first in range(0, 100, 10):
         store.exclude("a", made.span(first, first + 4))
 

@@ -48,8 +48,8 @@ def test_a_first_add_that_fails_wholly_leaves_no_catalogue(folder, tmp_path):
 @pytest.mark.parametrize(
     ("dance_id", "complaint"),
     [
-        ("", "a dance needs a name that can be seen, got ''; give another id"),
-        (" \t", r"a dance needs a name that can be seen, got ' \t'; give another id"),
+        ("", "a dance's name needs a character that can be seen, got ''; give another id"),
+        (" ", "a dance's name needs a character that can be seen, got ' '; give another id"),
         ("a\nb", r"a dance's name is one line without control characters, got 'a\nb'; give another id"),
         ("\x1b[1m", r"a dance's name is one line without control characters, got '\x1b[1m'; give another id"),
     ],

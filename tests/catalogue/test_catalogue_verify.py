@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import MODEL, dance, random_words, shipped
+from dance_samples import MODEL, dance, digest, random_words, shipped
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Store
@@ -26,14 +26,14 @@ def path(address) -> str:
 def filled(path: str) -> str:
     store = Store(path, MODEL)
     store.add(
-        Dance("duet", "a", "a", 20.0, "Halloween", "pop"),
+        Dance("duet", "a", digest("a"), 20.0, "Halloween", "pop"),
         [
             StoredTrack(random_words(40, 1), dance(1), 1.5, 0.9),
             StoredTrack(random_words(40, 2), None, None, 0.1),
         ],
     )
-    store.add(Dance("polka", "b", "b", 10.5, "folk", "pop"), [StoredTrack(random_words(20, 3))])
-    store.add(Dance("waltz", "c", "c", 5.0), [StoredTrack(random_words(10, 4))])
+    store.add(Dance("polka", "b", digest("b"), 10.5, "folk", "pop"), [StoredTrack(random_words(20, 3))])
+    store.add(Dance("waltz", "c", digest("c"), 5.0), [StoredTrack(random_words(10, 4))])
     store.exclude("polka", Span(0, 1))
     store.close()
     return path
@@ -110,7 +110,7 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("UPDATE tracks SET words = X'01' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
         ("UPDATE tracks SET words = X'FFFF0000' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
         ("UPDATE tracks SET visibility = X'FF' WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
-        ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+        ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: a word lasts more than"),
         ("UPDATE tracks SET channels = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
         ("UPDATE tracks SET joints = X'00' WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
         (
@@ -136,8 +136,8 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
             "1 row(s) of tracks are of a later generation",
         ),
         ("INSERT INTO removals VALUES (99, 1)", None, "1 row(s) of removals are of a later generation"),
-        ("UPDATE dances SET seconds = 0 WHERE key = 1", "duet", "it lasts 0.0 seconds"),
-        ("UPDATE dances SET content_hash = '' WHERE key = 1", "duet", "no name or no content hash"),
+        ("UPDATE dances SET seconds = 0 WHERE key = 1", "duet", "at most 1000000 seconds, got 0.0"),
+        ("UPDATE dances SET content_hash = '' WHERE key = 1", "duet", "64 hex digits of a SHA-256, got ''"),
         ("DELETE FROM tracks WHERE dance = 3", "waltz", "it has no dancer"),
         ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of tracks belong to no dance"),
         ("INSERT INTO exclusions VALUES (77, 0, 1, NULL)", None, "1 row(s) of exclusions belong to no dance"),
@@ -158,13 +158,25 @@ def test_every_damage_is_found_and_named(path, statement, dance_id, problem):
     assert problem in found.problem
 
 
-def test_a_value_of_another_kind_is_found(tmp_path):
-    """SQLite keeps any text where a number should be."""
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE tracks SET dancer = 'first' WHERE key = 1", "counted from 1 to 1000000, got 'first'"),
+        ("UPDATE tracks SET start = 'now' WHERE key = 1", "dancer 1: the words start at 0 to"),
+        ("UPDATE tracks SET words = 'first' WHERE key = 1", "dancer 1: the words are damaged: "),
+        ("UPDATE dances SET seconds = 'long' WHERE key = 1", "at most 1000000 seconds, got 'long'"),
+        ("UPDATE dances SET label = X'00' WHERE key = 1", r"a label is text, got b'\x00'"),
+        ("INSERT INTO exclusions VALUES (1, 'a', 'b', NULL)", "a segment from 'a' to 'b' s is excluded"),
+    ],
+)
+def test_a_value_of_another_kind_is_found(tmp_path, statement, problem):
+    """SQLite keeps any text where a number should be; the dance that has it is named."""
     path = filled(str(tmp_path / "dances.db"))
-    run_sql(path, "UPDATE tracks SET dancer = 'first' WHERE key = 1")
+    run_sql(path, statement)
     (found,) = problems(path)
 
-    assert "not of its column's kind" in found.problem
+    assert "duet" == found.dance_id
+    assert problem in found.problem
 
 
 def blob_of(path: str, key: int, column: str) -> bytes:
@@ -204,7 +216,7 @@ def test_a_bit_that_the_disk_flipped_is_found(tmp_path):
 def test_words_of_several_kinds_are_found(path):
     """Well kept, but not what one model makes."""
     store = Store(path, MODEL)
-    store.add(Dance("odd", "d", "d", 5.0), [StoredTrack(random_words(10, 4, vocabulary=9))])
+    store.add(Dance("odd", "d", digest("d"), 5.0), [StoredTrack(random_words(10, 4, vocabulary=9))])
     store.close()
 
     assert [CatalogueProblem("dancer 1: 2 channels of 9 words, others have 2 of 8", "odd")] == problems(path)
@@ -246,7 +258,8 @@ def test_doctor_reads_every_dance(run, path):
 
     assert (1, "2 problem(s)\n") == (code, err)
     assert PASSWORD not in out
-    told = ["problem  catalogue  duet: it lasts 0.0 seconds", "problem  catalogue  waltz: it has no dancer"]
+    lasts = "duet: a dance lasts more than 0 and at most 1000000 seconds, got 0.0"
+    told = [f"problem  catalogue  {one}" for one in (lasts, "waltz: it has no dancer")]
     assert told == [line for line in out.splitlines() if line.startswith("problem")]
     found = [json.loads(line) for line in run("doctor", path, "--json")[1].splitlines()]
     (problem,) = [one for one in found if one.get("dance_id") == "waltz"]
@@ -312,7 +325,9 @@ def labelled(tmp_path) -> Path:
     words = shipped().fingerprint(dance(1))
     store = Store(path, shipped().model_id)
     for name, label, collection in [("a", "red", "one"), ("b", "blue", "one"), ("c", "red", None)]:
-        store.add(Dance(name, name, name, 9.0, label, collection), [StoredTrack(words, None, 2.25, 0.8)])
+        store.add(
+            Dance(name, name, digest(name), 9.0, label, collection), [StoredTrack(words, None, 2.25, 0.8)]
+        )
     store.close()
     return path
 
@@ -363,4 +378,5 @@ def test_a_catalogue_tells_of_itself_in_python_too(labelled):
         assert ["c"] == [found.dance_id for found in known.dances()]
     run_sql(labelled, "UPDATE dances SET seconds = 0")
     with open_catalogue(labelled, create=False) as known:
-        assert [CatalogueProblem("it lasts 0.0 seconds", "c")] == known.verify()
+        lasts = "a dance lasts more than 0 and at most 1000000 seconds, got 0.0"
+        assert [CatalogueProblem(lasts, "c")] == known.verify()

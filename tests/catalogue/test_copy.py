@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import MODEL, dance, random_words
+from dance_samples import MODEL, dance, digest, random_words
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import database_rows
@@ -44,9 +44,14 @@ def source(address) -> str:
         ),
         StoredTrack(random_words(7, 1), None, None, 0.1, dancer=3),
     ]
-    store.add(Dance("ünï/1983", "a.mp4", "hash", 20.0, "Halloween", "pop", "2020-01-01T00:00:00+00:00"), duet)
+    store.add(
+        Dance("ünï/1983", "a.mp4", digest("hash"), 20.0, "Halloween", "pop", "2020-01-01T00:00:00+00:00"),
+        duet,
+    )
     for number in range(1, DANCES):
-        store.add(Dance(f"d{number}", "x", f"hash {number}", 5.0), [StoredTrack(random_words(4, number))])
+        store.add(
+            Dance(f"d{number}", "x", digest(f"hash {number}"), 5.0), [StoredTrack(random_words(4, number))]
+        )
     store.exclude("d5", Span(0.1, 1.3), "walks on")
     store.exclude("ünï/1983", Span(4, 5))
     store.close()
@@ -84,7 +89,7 @@ def test_what_is_there_is_skipped_and_compared(source, target):
     copied(source, target)
     run_sql(target, "UPDATE dances SET dance_id = 'renamed' WHERE dance_id = 'd3'")
     store = Store(source, MODEL)
-    store.add(Dance("new", "x", "new", 5.0), [StoredTrack(random_words(4, 99))])
+    store.add(Dance("new", "x", digest("new"), 5.0), [StoredTrack(random_words(4, 99))])
     store.close()
 
     assert Copied(DANCES + 1, 1, DANCES, 1, DANCES + 1) == copied(source, target)
@@ -95,12 +100,12 @@ def test_what_is_there_is_skipped_and_compared(source, target):
 
 def test_a_taken_name_spoils_nothing_else(source, target):
     other = Store(target, MODEL)
-    other.add(Dance("d3", "x", "of other content", 5.0), [StoredTrack(random_words(4, 99))])
+    other.add(Dance("d3", "x", digest("of other content"), 5.0), [StoredTrack(random_words(4, 99))])
     done = copied(source, target)
 
     assert (DANCES - 1, DANCES - 1, ["d3"]) == (done.copied, done.verified, list(done.failed))
     assert "is already the name of another dance in" in done.failed["d3"]
-    assert "of other content" == next(d.content_hash for d in other.dances() if d.dance_id == "d3")
+    assert digest("of other content") == next(d.content_hash for d in other.dances() if d.dance_id == "d3")
     other.close()
 
 
@@ -173,7 +178,7 @@ def test_the_verb(source, target):
     assert (0, DANCES, DANCES, {}) == (told["copied"], told["skipped"], told["verified"], told["failed"])
     store = Store(source, MODEL)
     store.remove("d1")
-    store.add(Dance("d1", "x", "another", 5.0), [StoredTrack(random_words(4, 99))])
+    store.add(Dance("d1", "x", digest("another"), 5.0), [StoredTrack(random_words(4, 99))])
     store.close()
     third = run_main("copy", source, target)
     assert (1, "d1: is already the name of another dance in") == (third.code, third.err[:43])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dance_samples import random_words, toy_codebook
+from dance_samples import digest, random_words, toy_codebook
 from dancematch.catalogue.records import Dance, ShardOf, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.entry_numbers import number_entries, shards_of, split_numbers
@@ -71,7 +71,7 @@ def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
         ]
         collection = "even" if number % 2 else "odd"
         batch.append(
-            (Dance(name, name, f"{name} {number}", 9.0, label="some", collection=collection), dancers)
+            (Dance(name, name, digest(f"{name} {number}"), 9.0, label="some", collection=collection), dancers)
         )
     store.add_many(batch)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dance_samples import dance, save_small_model, write_dance
+from dance_samples import dance, digest, save_small_model, write_dance
 from dancematch import formats
 from dancematch.catalogue.records import Dance
 from dancematch.pipeline.catalogue import open_catalogue
@@ -55,7 +55,7 @@ def server(folder):
                 write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 2}", collection="studio"
             )
         known.add(write_dance(folder / "other.npz", 7), dance_id=NAUGHTY)
-        known.learn_words(Dance(SPOKEN, "words.npz", "0", 0.0), [model.fingerprint(dance(20))])
+        known.learn_words(Dance(SPOKEN, "words.npz", digest("0"), 0.0), [model.fingerprint(dance(20))])
     options = ("--model", folder / "small", "--token-file", tokens)
     with serving(folder / "dances.db", *options, headers={"Authorization": f"Bearer {WRITE}"}) as running:
         yield running

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import run_main
-from dance_samples import MODEL, random_words, write_dance
+from dance_samples import MODEL, digest, random_words, write_dance
 from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.cli import logs
@@ -29,7 +29,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 def catalogue(tmp_path) -> Path:
     store = Store(tmp_path / "dances.db", MODEL)
     for number in range(3):
-        store.add(Dance(f"d{number}", "x", str(number), 5.0), [StoredTrack(random_words(4, number))])
+        store.add(Dance(f"d{number}", "x", digest(number), 5.0), [StoredTrack(random_words(4, number))])
     store.close()
     return tmp_path / "dances.db"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dance_samples import dance, save_small_model, shipped, small_model, standing, write_dance
+from dance_samples import dance, digest, save_small_model, shipped, small_model, standing, write_dance
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.cli import dancematch
 from dancematch.errors import CatalogueError, ModelMismatchError
@@ -58,7 +58,7 @@ NEW = (small_model().model_id, {small_model().vocabulary})
 
 def add_without_skeletons(path: Path, name: str) -> None:
     store = Store(path, shipped().model_id)
-    store.add(Dance(name, name, name, 5.0), [StoredTrack(shipped().fingerprint(dance(9)))])
+    store.add(Dance(name, name, digest(name), 5.0), [StoredTrack(shipped().fingerprint(dance(9)))])
     store.close()
 
 
@@ -143,7 +143,7 @@ def test_a_dance_too_short_for_the_new_model_is_named(path):
     """Too short for a word is as good as no skeleton: nobody's dance vanishes without a word."""
     store = Store(path, shipped().model_id)
     words = shipped().fingerprint(dance(9))
-    store.add(Dance("blink", "blink", "blink", 0.1), [StoredTrack(words, standing(2))])
+    store.add(Dance("blink", "blink", digest("blink"), 0.1), [StoredTrack(words, standing(2))])
     store.close()
 
     with pytest.raises(CatalogueError, match=r"\(blink\)"):

@@ -31,7 +31,7 @@ ROWS = (
     {"skeletons"},
     {"tracks"},
     {"types"},
-    {"errors", "cache_folder"},
+    {"errors", "cache_folder", "temporary_folder", "control_characters"},
 )
 ROW_OF = {unit: number for number, row in enumerate(ROWS) for unit in row}
 

@@ -12,9 +12,15 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from dancematch.catalogue.records import ShardOf
+from dancematch.catalogue.sql.checksums import OF_WORDS, checksum_of_words, words_checksum
 from dancematch.catalogue.sql.database import Database, State
-from dancematch.catalogue.sql.rows import excluded_words, fingerprint_of
-from dancematch.catalogue.sql.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.rows import (
+    damaged_words,
+    excluded_words,
+    fingerprint_of,
+    read_excluded_spans,
+)
+from dancematch.catalogue.sql.schema import dances, tracks
 from dancematch.errors import CatalogueError, InputError
 from dancematch.tracks import PackedTracks, pack_stored_words
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
@@ -24,7 +30,7 @@ TRACKS = 1 << 14  # in one piece: short dances then fill a block of stage one ea
 _COLUMNS = (
     tracks.c.key, dances.c.dance_id, tracks.c.dancer, dances.c.label, dances.c.collection, tracks.c.dance,
     tracks.c.start, tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words,
-    tracks.c.visibility, tracks.c.bones, tracks.c.period_seconds,
+    tracks.c.visibility, tracks.c.bones, tracks.c.period_seconds, tracks.c.words_checksum,
 )  # fmt: skip
 
 
@@ -43,15 +49,13 @@ def _read_pieces(database: Database, states: list[State], shard: ShardOf | None)
     with database.transaction() as connection:
         states.append(database.state(connection))
         database.require_ours(connection)
-        excluded: dict[int, list[Span]] = {}
-        for row in connection.execute(sa.select(exclusions)).mappings():
-            excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
+        excluded = read_excluded_spans(connection, database.where)
         query = sa.select(*_COLUMNS).join(dances).order_by(tracks.c.key)
         if shard is not None:
             query = query.where(tracks.c.dance % shard.of == shard.number)  # as `ShardOf.holds`
-        found = connection.execution_options(yield_per=TRACKS).execute(query)
-        for rows in found.partitions():
-            yield _pack(database, rows, excluded)
+        with connection.execution_options(yield_per=TRACKS).execute(query) as found:
+            for rows in found.partitions():
+                yield _pack(database, rows, excluded)
 
 
 def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:
@@ -67,7 +71,8 @@ def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequen
         periods = np.array(columns["period_seconds"], dtype=np.float32)  # None becomes NaN
     except (ValueError, TypeError):
         raise _damaged(database, rows) from None
-    if not _is_sound(columns, words, lengths, clocks):
+    checksums = tuple(map(checksum_of_words, *(columns[name] for name in OF_WORDS)))
+    if checksums != columns["words_checksum"] or not _is_sound(columns, words, lengths, clocks):
         raise _damaged(database, rows)
     for dance, clock, end, length in zip(columns["dance"], clocks, np.cumsum(lengths), lengths, strict=True):
         for span in excluded.get(dance, ()):
@@ -119,5 +124,7 @@ def _damaged(database: Database, rows: Sequence[Any]) -> CatalogueError:
         try:
             fingerprint_of(named, database.model_id)
         except (ValueError, TypeError, InputError):
-            return CatalogueError(f"{database.where}: the words of {named['dance_id']!r} are damaged")
+            return damaged_words(database.where, named["dance_id"])
+        if words_checksum(named) != named["words_checksum"]:
+            return damaged_words(database.where, named["dance_id"])
     return CatalogueError(f"{database.where} holds words of several kinds: it is damaged")

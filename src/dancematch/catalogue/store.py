@@ -6,20 +6,34 @@ what is being added. Several processes may read while one writes, and writers ta
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from dancematch.catalogue.listing import conditions, select_dances
-from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
+from dancematch.catalogue.records import (
+    MAX_REASON_LENGTH,
+    Changes,
+    Dance,
+    Exclusion,
+    StoredTrack,
+    require_name,
+)
 from dancematch.catalogue.sql import bulk_insert, change_log
+from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.database import WRITE, Database
-from dancematch.catalogue.sql.rows import fingerprint_of, motion_of, track_row, words_row
-from dancematch.catalogue.sql.schema import DANCE_COLUMNS, dances, exclusions, tracks
+from dancematch.catalogue.sql.rows import (
+    damaged_words,
+    dance_row,
+    fingerprint_of,
+    motion_of,
+    read_excluded_spans,
+    track_row,
+    words_row,
+)
+from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -83,11 +97,12 @@ class Store(Database):
                 raise ModelMismatchError(f"{self.where} takes words of the model {self.model_id} only")
         if not batch:
             return
+        made = [dance_row(dance) for dance, _ in batch]  # before the transaction, which makes the file
         try:
             with self.transaction(WRITE) as connection:
                 generation = self.next_generation(connection)
                 self.require_ours(connection)
-                keys = bulk_insert.insert_dances(connection, [_dance_row(dance) for dance, _ in batch])
+                keys = bulk_insert.insert_dances(connection, made)
                 rows = (
                     (key, track_row(place, track))
                     for key, (_, dancers) in zip(keys, batch, strict=True)
@@ -211,9 +226,7 @@ class Store(Database):
     ) -> tuple[KnownTrack, ...]:
         query = sa.select(dances.c.dance_id, dances.c.label, dances.c.collection, *_WORDS).join(dances)
         rows = connection.execute(query.where(*which)).mappings().all()
-        excluded: dict[int, list[Span]] = {}
-        for row in connection.execute(sa.select(exclusions)).mappings():
-            excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
+        excluded = read_excluded_spans(connection, self.where)
         self.require_ours(connection)  # afterwards: it may change in between
         rows = sorted(rows, key=lambda row: (row["dance_id"], row["dancer"]))
         return tuple(self._read_track(row, excluded.get(row["dance"], ())) for row in rows)
@@ -222,7 +235,9 @@ class Store(Database):
         try:
             words = fingerprint_of(row, self.model_id, excluded)
         except (ValueError, TypeError, InputError):
-            raise CatalogueError(f"{self.where}: the words of {row['dance_id']!r} are damaged") from None
+            raise damaged_words(self.where, row["dance_id"]) from None
+        if words_checksum(row) != row["words_checksum"]:
+            raise damaged_words(self.where, row["dance_id"])
         names = ("key", "dance_id", "dancer", "label", "collection", "period_seconds", "period_strength")
         return KnownTrack(fingerprint=words, dance_key=row["dance"], **{name: row[name] for name in names})
 
@@ -236,6 +251,7 @@ class Store(Database):
         """
         if any(track.fingerprint.model_id != model_id for _, track in made):
             raise ModelMismatchError(f"only words of the model {model_id} were expected")
+        require_name(model_id, "model_id")
         with self.transaction(WRITE) as connection:
             now = self.next_generation(connection)
             if now != generation + 1:
@@ -321,9 +337,15 @@ class Store(Database):
         with self.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         try:
-            return {row["dancer"]: motion_of(row) for row in rows}
+            motions = {row["dancer"]: motion_of(row) for row in rows}
         except (ValueError, TypeError, InputError):
-            raise CatalogueError(f"{self.where}: the skeletons of {dance_id!r} are damaged") from None
+            motions = None
+        if motions is None or any(skeletons_checksum(row) != row["skeletons_checksum"] for row in rows):
+            raise CatalogueError(
+                f"{self.where}: the skeletons of {dance_id!r} are damaged; 'dancematch doctor' says more: "
+                f"remove that dance and add its recording again"
+            )
+        return motions
 
 
 def _split(items: Iterable[T]) -> Iterator[list[T]]:
@@ -333,18 +355,15 @@ def _split(items: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def _dance_row(dance: Dance) -> tuple[Any, ...]:
-    if not dance.added:
-        dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
-    return tuple(getattr(dance, name) for name in DANCE_COLUMNS)
-
-
 def _merge(made: Exclusion, before: Sequence[Exclusion]) -> Exclusion:
     """Merge a segment with earlier ones that it overlaps."""
     partly = [one for one in before if one.start < made.start or one.end > made.end]
     reasons = dict.fromkeys(one.reason for one in (*partly, made) if one.reason)
     start, end = min(one.start for one in (*partly, made)), max(one.end for one in (*partly, made))
-    return Exclusion(made.dance_id, start, end, "; ".join(reasons) or None)
+    reason = "; ".join(reasons)
+    if len(reason) > MAX_REASON_LENGTH:
+        reason = reason[: MAX_REASON_LENGTH - 3] + "..."
+    return Exclusion(made.dance_id, start, end, reason or None)
 
 
 def _insert_exclusion(connection: sa.Connection, key: int, exclusion: Exclusion) -> None:

@@ -1,17 +1,23 @@
 """Verification of a catalogue: everything is read, and every problem reported."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import sqlalchemy as sa
 
+from dancematch.catalogue.records import (
+    Dance,
+    find_dance_problems,
+    find_exclusion_problems,
+    find_name_problem,
+    find_track_problems,
+)
 from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.connection import check_integrity
 from dancematch.catalogue.sql.database import Database
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
-from dancematch.catalogue.sql.schema import dances, exclusions, removals, states, tracks
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, dances, exclusions, removals, states, tracks
 from dancematch.errors import CatalogueError, InputError
 
 MAX_METRES = 200  # metres from the middle of a motion: no stage is larger
@@ -62,8 +68,9 @@ def _check_facts(database: Database, connection: sa.Connection) -> Iterator[Cata
         if not value.isdecimal():
             yield CatalogueProblem(f"the {name} is {value!r}, not a number")
             return
-    if not database.fact(connection, "model_id"):
-        yield CatalogueProblem("no model is named whose words these are")
+    unnamed = find_name_problem("model_id", database.fact(connection, "model_id"))
+    if unnamed is not None:
+        yield CatalogueProblem(f"no model is named whose words these are: {unnamed}")
     now = int(database.fact(connection, "generation"))
     if int(database.fact(connection, "log_start")) > now:
         yield CatalogueProblem(f"the log of removals starts after generation {now}, which is the latest")
@@ -79,13 +86,10 @@ def _check_facts(database: Database, connection: sa.Connection) -> Iterator[Cata
 
 
 def _check_dances(connection: sa.Connection) -> Iterator[CatalogueProblem]:
-    for name, seconds, content in connection.execute(
-        sa.select(dances.c.dance_id, dances.c.seconds, dances.c.content_hash)
-    ):
-        if not (isinstance(seconds, float) and 0 < seconds < math.inf):
-            yield CatalogueProblem(f"it lasts {seconds} seconds", name)
-        if not name or not content:
-            yield CatalogueProblem("it has no name or no content hash", name)
+    """Find names and values that the gate would refuse."""
+    for row in connection.execute(sa.select(*(dances.c[name] for name in DANCE_COLUMNS))).mappings():
+        for problem in find_dance_problems(Dance(**row)):
+            yield CatalogueProblem(problem, str(row["dance_id"]))
 
 
 def _check_orphans(connection: sa.Connection) -> Iterator[CatalogueProblem]:
@@ -118,8 +122,11 @@ def _check_tracks(database: Database, connection: sa.Connection) -> Iterator[Cat
 
 def _check_track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
     """Yield the problems of one dancer."""
-    if row["dancer"] < 1:
-        yield "dancers are counted from 1"
+    names = ("dancer", "start", "seconds_per_word", "period_seconds", "period_strength")
+    wrong = list(find_track_problems(*(row[name] for name in names)))
+    if wrong:
+        yield from wrong
+        return  # what is read with such a clock says nothing more
     try:
         fingerprint_of(row, model_id)
         if words_checksum(row) != row["words_checksum"]:
@@ -134,13 +141,9 @@ def _check_track(row: sa.RowMapping, model_id: str) -> Iterator[str]:
             yield "the skeletons are damaged: they are not those that were added"
     except (ValueError, TypeError, InputError) as error:
         yield f"the skeletons are damaged: {error}"
-    period, strength = row["period_seconds"], row["period_strength"]
-    if strength < 0 or not (period is None or 0 < period < math.inf):
-        yield f"the period is {period} s, of strength {strength}"
 
 
 def _check_exclusions(connection: sa.Connection) -> Iterator[CatalogueProblem]:
-    query = sa.select(dances.c.dance_id, exclusions.c.start, exclusions.c.end)
-    for name, start, end in connection.execute(query.select_from(exclusions.join(dances))):
-        if not 0 <= start < end:
-            yield CatalogueProblem(f"a segment from {start} to {end} s is excluded", name)
+    query = sa.select(dances.c.dance_id, exclusions.c.start, exclusions.c.end, exclusions.c.reason)
+    for name, *segment in connection.execute(query.select_from(exclusions.join(dances))):
+        yield from (CatalogueProblem(problem, str(name)) for problem in find_exclusion_problems(*segment))

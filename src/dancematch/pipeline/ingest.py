@@ -1,13 +1,20 @@
 """Files -> stored dances: what `add` does with each of them."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from dancematch.catalogue.records import require_name
+from dancematch.catalogue.records import (
+    MAX_FILE_NAME_LENGTH,
+    MAX_NAME_LENGTH,
+    find_name_problem,
+    require_name,
+)
 from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.control_characters import replace_controls
 from dancematch.errors import DanceExistsError, DanceMatchError, InputError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
@@ -36,12 +43,25 @@ class Added:
 
 
 def name_dance(path: Path) -> str:
-    """The name of a dance by its file: readable, on one line, whatever bytes the file's name has."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in _decode_name(path.stem))
+    """The name of a dance by its file: one that the catalogue takes, whatever bytes the file's name has.
+
+    Control characters become U+FFFD; a name that is too long is cut and has a digest of the whole of it, so
+    that two long names that begin alike stay two.
+    """
+    return _clean_name(path.stem or path.resolve().stem, "dance_id", MAX_NAME_LENGTH)
 
 
-def _decode_name(name: str) -> str:
-    return name.encode(errors="surrogateescape").decode(errors="replace")
+def name_source(path: Path) -> str:
+    """The name of a dance's recording: that of the file without its folder, cleaned like the dance's."""
+    return _clean_name(path.name or path.resolve().name, "source", MAX_FILE_NAME_LENGTH)
+
+
+def _clean_name(name: str, kind: str, longest: int) -> str:
+    clean = replace_controls(name.encode(errors="surrogateescape").decode(errors="replace"))
+    if len(clean) > longest:
+        digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
+        clean = f"{clean[: longest - len(digest) - 1]}-{digest}"
+    return "\ufffd" if find_name_problem(kind, clean) else clean  # only blanks are left to be wrong
 
 
 def tokenise_dancers(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> Dancers:
@@ -85,6 +105,9 @@ class Ingest:
     def add(self, names: Mapping[Path, str], on_progress: Progress | None = None) -> Iterator[Added]:
         """What becomes of each file, given with the name of its dance; a bad one spoils nothing else."""
         self.store.require_writable()
+        for kind, given in (("label", self.label), ("collection", self.collection)):
+            if given is not None:
+                require_name(given, kind)  # before the long work
         originals: dict[str, Path] = {}  # the files that have to be analysed, by content hash
         copies: dict[Path, Path] = {}  # files with the content of one of those
         for path, name in names.items():
@@ -128,7 +151,7 @@ class Ingest:
         try:
             if analysis.error is not None:
                 raise analysis.error
-            dance = Dance(name, _decode_name(path.name), digest, 0.0, self.label, self.collection)
+            dance = Dance(name, name_source(path), digest, 0.0, self.label, self.collection)
             stored = store_dance(self.store, self.tokeniser, dance, self._dancers(analysis))
         except DanceExistsError as error:  # another process was quicker
             known_as = self.store.find_content(digest)

@@ -11,6 +11,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError
 
+from dancematch.catalogue.records import require_name
 from dancematch.catalogue.sql import postgresql
 from dancematch.catalogue.sql.connection import connect, is_read_only, shown
 from dancematch.catalogue.sql.schema import VERSION, facts, metadata, states
@@ -143,6 +144,7 @@ class Database:
         return self.engine.dialect.name == "postgresql"
 
     def _make_tables(self, connection: sa.Connection) -> None:
+        require_name(self.model_id, "model_id")
         if self._on_postgresql:
             postgresql.require_any_text(connection, self.where)
         metadata.create_all(connection)

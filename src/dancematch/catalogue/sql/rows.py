@@ -3,17 +3,50 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
-from dancematch.catalogue.records import StoredTrack
+from dancematch.catalogue.records import Dance, StoredTrack, require_dance
 from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
-from dancematch.catalogue.sql.schema import TRACK_COLUMNS
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, exclusions
+from dancematch.errors import CatalogueError, InputError
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
 
 _ROUNDING = 1e-6  # words
+
+
+def dance_row(dance: Dance) -> tuple[Any, ...]:
+    """Return the values of `DANCE_COLUMNS`, if the dance passes the gate; one without a time is added now."""
+    if not dance.added:
+        dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
+    require_dance(dance)
+    return tuple(getattr(dance, name) for name in DANCE_COLUMNS)
+
+
+def read_excluded_spans(connection: sa.Connection, where: str) -> dict[int, list[Span]]:
+    """Read all excluded segments, by the key of their dance."""
+    excluded: dict[int, list[Span]] = {}
+    for row in connection.execute(sa.select(exclusions)).mappings():
+        try:
+            excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
+        except (TypeError, InputError):
+            raise CatalogueError(
+                f"{where}: an excluded segment is damaged; 'dancematch doctor' says more, and "
+                f"'dancematch exclude {where} DANCE --clear' removes it"
+            ) from None
+    return excluded
+
+
+def damaged_words(where: str, dance_id: str) -> CatalogueError:
+    """Build the error of a dance whose words are not those that were added."""
+    return CatalogueError(
+        f"{where}: the words of {dance_id!r} are damaged, and no search can use them; "
+        f"'dancematch doctor' says more: remove that dance and add its recording again"
+    )
 
 
 def words_row(fingerprint: Fingerprint) -> dict[str, Any]:
@@ -54,7 +87,8 @@ def _pack_joints(joints: FloatArray) -> bytes:
 def fingerprint_of(row: Row, model_id: str, excluded: Sequence[Span] = ()) -> Fingerprint:
     """Read the fingerprint in a row of `tracks`; words of `excluded` segments are unseen.
 
-    Fails with a ValueError, TypeError or InputError if the row is damaged.
+    Fails with a ValueError, TypeError or InputError if the row is damaged; the checksum is the caller's to
+    compare.
     """
     words = np.frombuffer(row["words"], dtype="<u2").reshape(-1, row["channels"])
     visibility = _unpack_visibility(row["visibility"], words.shape)

@@ -1,7 +1,8 @@
 """All dances of one catalogue into another: SQLite files, PostgreSQL databases and plain folders alike.
 
-Before rows go their checksums are compared; afterwards they are read back and compared again. What is in the
-target already is left alone but compared too: an interrupted copy goes on, and a repeated one is a check.
+Before rows go their checksums are compared, and names and values checked as those of any new dance are: what
+does not pass is reported, and the rest is copied. Afterwards rows are read back and compared again. What is
+in the target already is left alone but compared too: an interrupted copy goes on, a repeated one is a check.
 """
 
 import os
@@ -65,10 +66,6 @@ def _open_target(where: str | Path, source: CopySource, force: bool) -> CopyTarg
 
 
 def _put_batch(target: CopyTarget, batch: DanceBatch, total: int) -> Copied:
-    damaged = {
-        dance.name: "is damaged; 'dancematch doctor' says more"
-        for dance in batch.dances
-        if not dance.is_sound()
-    }
-    done = target.put([dance for dance in batch.dances if dance.name not in damaged])
-    return replace(done, total=total, failed=batch.unreadable | damaged | done.failed)
+    refused = {dance.name: why for dance in batch.dances if (why := dance.find_problem()) is not None}
+    done = target.put([dance for dance in batch.dances if dance.name not in refused])
+    return replace(done, total=total, failed=batch.unreadable | refused | done.failed)

@@ -2,9 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Protocol
 
+from dancematch.catalogue.records import (
+    Dance,
+    find_dance_problems,
+    find_exclusion_problems,
+    find_track_problems,
+)
 from dancematch.catalogue.sql.checksums import (
     OF_SKELETONS,
     OF_WORDS,
@@ -20,6 +27,9 @@ Checksums = dict[int, tuple[int | None, int | None]]
 
 _NAME, _CONTENT = DANCE_COLUMNS.index("dance_id"), DANCE_COLUMNS.index("content_hash")
 _DANCER = TRACK_COLUMNS.index("dancer")
+_checked_values = itemgetter(
+    *map(TRACK_COLUMNS.index, ("dancer", "start", "seconds_per_word", "period_seconds", "period_strength"))
+)
 _words_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_WORDS))
 _skeletons_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_SKELETONS))
 _stored_checksums = itemgetter(*(TRACK_COLUMNS.index(f"{what}_checksum") for what in ("words", "skeletons")))
@@ -47,9 +57,17 @@ class DanceRows:
         """Return the checksums that were stored with the words and skeletons."""
         return {values[_DANCER]: _stored_checksums(values) for values in self.dancers}
 
-    def is_sound(self) -> bool:
-        """Whether the dance has dancers, and they are what their checksums say."""
-        return bool(self.dancers) and self.stored_checksums() == checksums_by_dancer(self.dancers)
+    def find_problem(self) -> str | None:
+        """Return why the dance cannot be copied: it is damaged, or does not pass the gate; None if it can."""
+        if not self.dancers or self.stored_checksums() != checksums_by_dancer(self.dancers):
+            return "is damaged; 'dancematch doctor' says more"
+        dance = Dance(**dict(zip(DANCE_COLUMNS, self.values, strict=True)))
+        problems = chain(
+            find_dance_problems(dance),
+            *(find_track_problems(*_checked_values(values)) for values in self.dancers),
+            *(find_exclusion_problems(**segment) for segment in self.excluded),
+        )
+        return next(problems, None)
 
 
 def checksums_by_dancer(dancers: Iterable[Sequence[Any]]) -> Checksums:

@@ -14,7 +14,6 @@ every file is written entirely or not at all: an interrupted copy goes on where 
 import hashlib
 import io
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from dancematch.catalogue.records import Exclusion
+from dancematch.catalogue.records import Exclusion, find_name_problem
 from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
 from dancematch.catalogue.transfer.dance_rows import DIFFERS, Copied, CopySource, DanceBatch, DanceRows
 from dancematch.errors import DanceMatchError, FormatError, InputError
 from dancematch.formats.archive import Archive
-from dancematch.formats.files import read_bytes, read_json, write_bytes
+from dancematch.formats.files import clear_parts, read_bytes, read_json, write_bytes
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS
 
@@ -58,7 +57,7 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
             f"{folder} holds no finished copy of a catalogue; 'dancematch copy CATALOGUE {folder}/' makes one"
         )
     header, lines = found
-    model_id = str(header["model_id"])
+    model_id: str = header["model_id"]
 
     def batches(size: int) -> Iterator[DanceBatch]:
         for first in range(0, len(lines), size):
@@ -89,15 +88,17 @@ def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
         for one in excluded:
             Exclusion(line["dance_id"], **one)
         dancers = [dict(dancer) for dancer in line["dancers"]]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise FormatError(f"its line in {folder / LINES} is damaged") from None
     path = folder / line["file"]
-    archive = Archive(path)
     try:
+        archive = Archive(path)
         return DanceRows(values, [_read_track(archive, dancer, model_id) for dancer in dancers], excluded)
     except FormatError:
         raise
-    except (KeyError, TypeError, ValueError, InputError):
+    except OSError as error:  # such as a name that no file can have
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    except (KeyError, TypeError, ValueError, OverflowError, InputError):
         raise FormatError(f"{path} does not hold what {LINES} says of it: it may be damaged") from None
 
 
@@ -239,23 +240,7 @@ def _prepare(folder: Path) -> None:
         raise InputError(
             f"{folder} holds other files; name a new folder, or a file in it such as {folder / 'dances.db'}"
         )
-    for path in folder.glob(".*.part"):
-        left = re.fullmatch(r"\..+\.(?:npz|json|jsonl)\.(\d+)\.part", path.name)
-        if left and not _is_another_process(int(left[1])):
-            path.unlink(missing_ok=True)
-
-
-def _is_another_process(number: int) -> bool:
-    """Whether a process of this number runs, and is not this one."""
-    if number == os.getpid() or os.name != "posix":  # elsewhere, asking might end it
-        return False
-    try:
-        os.kill(number, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # another user's
-        return True
-    return True
+    clear_parts(folder)
 
 
 def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
@@ -263,8 +248,11 @@ def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
     if not ((folder / LINES).exists() or (folder / HEADER).exists()):
         return None
     header = read_json(folder / HEADER)
-    if not isinstance(header, dict) or header.get("format") != FORMAT or not header.get("model_id"):
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FormatError(f"{folder / HEADER} is not the header of a catalogue in plain files")
+    unnamed = find_name_problem("model_id", header.get("model_id"))
+    if unnamed is not None:
+        raise FormatError(f"{folder / HEADER} names no model: {unnamed}")
     if header.get("version") != VERSION:
         raise FormatError(
             f"{folder} has format number {header.get('version')}, this version reads {VERSION}: "

@@ -1,0 +1,348 @@
+"""The one gate for names and values: every door to a catalogue refuses the same."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli_samples import run_main
+from dance_samples import MODEL, digest, random_words, save_small_model, write_dance
+from dancematch.catalogue.records import (
+    MAX_FILE_NAME_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_REASON_LENGTH,
+    MAX_SECONDS,
+    Dance,
+    Exclusion,
+    StoredTrack,
+    find_name_problem,
+)
+from dancematch.catalogue.store import Store
+from dancematch.catalogue.transfer.copying import copy_catalogue
+from dancematch.catalogue.transfer.dance_rows import Copied
+from dancematch.catalogue.transfer.plain_folder import HEADER, LINES
+from dancematch.catalogue.verify import find_problems
+from dancematch.control_characters import has_controls
+from dancematch.errors import DanceMatchError, InputError
+from dancematch.types import Span
+from databases import run_sql
+
+GOOD = Dance("polka", "b.npz", digest("b"), 5.0, "folk", "pop", "2020-01-01T00:00:00+00:00")
+NO_NAMES = (
+    "", " ", "\u200b", "a\nb", "\x1b[31mred", "\x9b31m", "\x7f", "a\u2028b", "a\u2029b", "\u202egnp.exe",
+    "\u2066a", "\u2069",
+)  # fmt: skip
+NAMES = ("Thriller (1983)", "Ägypten", "踊り", "a b", "💃🏽", "می‌خواهم", "שלום", "x" * MAX_NAME_LENGTH)
+
+# column of `dances` -> values that it cannot have
+WRONG = {
+    "dance_id": (*NO_NAMES, "x" * (MAX_NAME_LENGTH + 1)),
+    "label": ("", "a\nb", "\x1b]0;title\x07", "x" * (MAX_NAME_LENGTH + 1)),
+    "collection": ("", "\u202e", "x" * (MAX_NAME_LENGTH + 1)),
+    "source": ("", "a\x1b[31mred\n.mp4", "x" * (MAX_FILE_NAME_LENGTH + 1)),
+    "content_hash": ("", "abc", digest("b").upper(), digest("b") + "0", digest("b")[:-1] + "\n"),
+    "seconds": (0.0, -1.0, float("nan"), float("inf"), MAX_SECONDS + 1),
+    "added": ("yesterday", "2020-13-01", "2020-01-01T00:00:00\x1b"),
+}
+CASES = [(column, value) for column, values in WRONG.items() for value in values]
+# column of `tracks` -> values that it cannot have
+WRONG_OF_TRACK = {
+    "dancer": (-1, 1_000_001),
+    "period_seconds": (0.0, -1.0, float("nan"), float("inf")),
+    "period_strength": (-1.0, float("nan"), float("inf")),
+}
+TRACK_CASES = [(column, value) for column, values in WRONG_OF_TRACK.items() for value in values]
+
+
+def id_of(value: object) -> str:
+    return ascii(value)[:30]
+
+
+@pytest.fixture
+def source(address) -> str:
+    """A catalogue of two dances."""
+    fill(address)
+    return address
+
+
+def fill(address: str) -> None:
+    store = Store(address, MODEL)
+    store.add(Dance("waltz", "c.npz", digest("c"), 4.0), [StoredTrack(random_words(8, 3))])
+    store.add(GOOD, [StoredTrack(random_words(4, 2))])
+    store.exclude("polka", Span(0.1, 1.3), "walks on")
+    store.close()
+
+
+def edit(address: str, table: str, column: str, value: object) -> None:
+    """Change a value of the polka by hand."""
+    which = "dance_id = 'polka'"
+    if table != "dances":
+        which = f"dance = (SELECT key FROM dances WHERE {which})"  # noqa: S608  (our own)
+    said = str(value) if isinstance(value, int) else f"'{value}'"
+    if value == float("inf") and "://" not in address:
+        said = "9e999"  # SQLite's way to write it
+    run_sql(address, f'UPDATE {table} SET "{column}" = {said} WHERE {which}')  # noqa: S608
+
+
+def copied(source: object, target: object) -> Copied:
+    return sum(copy_catalogue(str(source), str(target)), Copied())
+
+
+def names(address: object) -> list[str]:
+    store = Store(address, None, create=False)
+    try:
+        return [dance.dance_id for dance in store.dances()]
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(("column", "value"), CASES, ids=id_of)
+def test_a_dance_that_is_added_passes_the_gate(tmp_path, column, value):
+    """What cannot be kept is one printable sentence, and no file is made."""
+    store = Store(tmp_path / "dances.db", MODEL, lazily=True)
+    with pytest.raises(InputError) as caught:
+        store.add(replace(GOOD, **{column: value}), [StoredTrack(random_words(4, 0))])
+    store.close()
+
+    assert str(caught.value).isprintable()
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("column", ["dance_id", "label", "collection", "source"])
+def test_half_a_character_is_no_name(tmp_path, column):
+    store = Store(tmp_path / "dances.db", MODEL)
+    with pytest.raises(InputError, match=r"control characters, got 'half\\ud800'"):
+        store.add(replace(GOOD, **{column: "half\ud800"}), [StoredTrack(random_words(4, 0))])
+    store.close()
+
+
+def test_names_of_every_script_pass(address):
+    store = Store(address, MODEL)
+    for name in NAMES:
+        store.add(Dance(name, name, digest(name), 1.0, name, name), [StoredTrack(random_words(4, 0))])
+
+    assert sorted(NAMES) == [dance.dance_id for dance in store.dances()]
+    assert [] == list(find_problems(store))
+    store.close()
+
+
+@pytest.mark.parametrize(("column", "value"), TRACK_CASES, ids=id_of)
+def test_a_dancer_that_is_added_passes_the_gate(column, value):
+    with pytest.raises(InputError):
+        StoredTrack(random_words(4, 0), **{column: value})
+
+
+def test_a_clock_beyond_all_recordings_is_refused():
+    late = replace(random_words(4, 0), start=1e300)
+    with pytest.raises(InputError, match="the words start at 0 to 1000000 seconds, got 1e"):
+        StoredTrack(late)
+
+
+@pytest.mark.parametrize("reason", ["", "a\nb", "\x1b[1m", "x" * (MAX_REASON_LENGTH + 1)], ids=id_of)
+def test_the_reason_of_an_exclusion_passes_the_gate(source, reason):
+    store = Store(source, MODEL)
+    with pytest.raises(InputError, match=r"^'polka': a reason (is one line|needs|has at most)"):
+        store.exclude("polka", Span(2, 3), reason)
+
+    assert [Exclusion("polka", 0.1, 1.3, "walks on")] == store.exclusions()
+    store.close()
+
+
+def test_reasons_that_are_merged_stay_within_the_limit(source):
+    store = Store(source, MODEL)
+    for end in (3.0, 4.0):
+        made = store.exclude("polka", Span(1, end), f"{end}" + "x" * (MAX_REASON_LENGTH - 3))
+
+    assert (MAX_REASON_LENGTH, "...") == (len(made.reason), made.reason[-3:])
+    store.close()
+
+
+@pytest.mark.parametrize(("column", "value"), CASES, ids=id_of)
+def test_a_dance_of_a_folder_passes_the_gate(tmp_path, column, value):
+    """Copying a folder is no way round it: the dance is reported with the reason, the rest is copied."""
+    folder = exported(tmp_path)
+    change_line(folder, **{column: value})
+    done = copied(f"{folder}/", tmp_path / "new.db")
+    (why,) = done.failed.values()
+
+    assert (1, 1, ["waltz"]) == (done.copied, done.verified, names(tmp_path / "new.db"))
+    assert why.isprintable()
+
+
+def exported(tmp_path: Path) -> Path:
+    """A folder of the two dances."""
+    store = Store(tmp_path / "old.db", MODEL)
+    for dance in (GOOD, Dance("waltz", "c.npz", digest("c"), 4.0)):
+        store.add(dance, [StoredTrack(random_words(4, len(dance.dance_id)))])
+    store.close()
+    copied(tmp_path / "old.db", f"{tmp_path}/folder/")
+    return tmp_path / "folder"
+
+
+def change_line(folder: Path, of_dancer: dict | None = None, **changes: object) -> None:
+    lines = [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
+    (line,) = [one for one in lines if one["dance_id"] == "polka"]
+    line |= changes
+    line["dancers"][0] |= of_dancer or {}
+    (folder / LINES).write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("column", "value"), [*TRACK_CASES, ("dancer", float("inf"))], ids=id_of)
+def test_a_dancer_of_a_folder_passes_the_gate(tmp_path, column, value):
+    folder = exported(tmp_path)
+    change_line(folder, {column: value})
+    done = copied(f"{folder}/", tmp_path / "new.db")
+
+    assert (["polka"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
+
+
+@pytest.mark.parametrize(
+    "excluded",
+    [
+        {"start": 0.0, "end": float("inf"), "reason": None},
+        {"start": 0.0, "end": MAX_SECONDS + 1, "reason": None},
+        {"start": 0.0, "end": 1.0, "reason": "\x1b[1m"},
+        {"start": 0.0, "end": 1.0, "reason": 7},
+    ],
+    ids=id_of,
+)
+def test_an_exclusion_of_a_folder_passes_the_gate(tmp_path, excluded):
+    folder = exported(tmp_path)
+    change_line(folder, exclusions=[excluded])
+    done = copied(f"{folder}/", tmp_path / "new.db")
+
+    assert (["polka"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
+
+
+def test_a_file_that_can_have_no_name_spoils_only_its_dance(tmp_path):
+    folder = exported(tmp_path)
+    change_line(folder, file="x" * 300 + ".npz")
+    done = copied(f"{folder}/", tmp_path / "new.db")
+
+    assert (["polka"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
+
+
+def test_a_model_of_a_folder_passes_the_gate(tmp_path):
+    folder = exported(tmp_path)
+    header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+    (folder / HEADER).write_text(json.dumps(header | {"model_id": "\x1b[1m"}), encoding="utf-8")
+    with pytest.raises(DanceMatchError, match=r"names no model: a model's id is one line") as caught:
+        copied(f"{folder}/", tmp_path / "new.db")
+
+    assert str(caught.value).isprintable()
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize("model_id", ["", "\x1b[1m", "x" * (MAX_NAME_LENGTH + 1)], ids=id_of)
+def test_a_catalogue_is_made_for_a_model_that_can_be_named(source, new_address, model_id):
+    """Without an id a catalogue is only opened; put into words of another model it needs one."""
+    if model_id:
+        with pytest.raises(InputError, match="a model's id"):
+            Store(new_address(), model_id)
+    store = Store(source, MODEL)
+    with pytest.raises(InputError, match="a model's id"):
+        store.replace_words(model_id, [], generation=store.generation)
+    store.close()
+
+
+EDITS = [("dances", column, value) for column, value in CASES]
+EDITS += [("tracks", column, value) for column, value in TRACK_CASES]
+NAN_EDITS = [(table, column, value) for table, column, value in EDITS if str(value) == "nan"]
+EDITS += [("exclusions", "reason", "\x1b[1m"), ("exclusions", "end", float("inf"))]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"), [one for one in EDITS if one not in NAN_EDITS], ids=id_of
+)
+def test_a_database_that_was_edited_by_hand(source, tmp_path, table, column, value):
+    """The doctor names what would not pass; a copy leaves that dance out and says why; it can be removed."""
+    check_edited(source, tmp_path, table, column, value)
+
+
+@pytest.mark.parametrize(("table", "column", "value"), NAN_EDITS, ids=id_of)
+def test_numbers_that_are_none_are_found(postgresql, tmp_path, table, column, value):
+    """PostgreSQL has them; SQLite cannot hold them."""
+    address = postgresql.new_schema()
+    fill(address)
+    check_edited(address, tmp_path, table, column, value)
+
+
+def check_edited(source: str, tmp_path: Path, table: str, column: str, value: object) -> None:
+    edit(source, table, column, value)
+    store = Store(source, None)
+    found = list(find_problems(store))
+    (edited,) = {dance.dance_id for dance in store.dances()} - {"waltz"}
+    done = copied(source, tmp_path / "new.db")
+    store.remove(edited)
+
+    assert 1 == len(found)
+    assert found[0].problem.isprintable()
+    assert found[0].problem.endswith(done.failed[edited])
+    assert (1, 1, 1) == (len(done.failed), done.copied, done.verified)
+    assert ["waltz"] == names(tmp_path / "new.db")
+    assert ["waltz"] == [dance.dance_id for dance in store.dances()]
+    store.close()
+
+
+def test_a_listing_in_json_has_no_number_that_is_none(tmp_path):
+    """Of a database edited by hand; JSON has null for it, and the listing goes on."""
+    model = save_small_model(tmp_path / "model")
+    store = Store(tmp_path / "dances.db", model.model_id)
+    for name in "ab":
+        words = model.fingerprint(write_and_read(tmp_path, name))
+        store.add(Dance(name, name, digest(name), 5.0), [StoredTrack(words)])
+    store.close()
+    run_sql(tmp_path / "dances.db", "UPDATE dances SET seconds = 9e999 WHERE dance_id = 'a'")
+    answer = run_main("list", tmp_path / "dances.db", "--model", tmp_path / "model", "--json")
+
+    assert (0, [None, 5.0]) == (answer.code, [line["seconds"] for line in answer.objects])
+
+
+def write_and_read(tmp_path: Path, name: str):
+    from dancematch import formats
+
+    return formats.read(write_dance(tmp_path / f"{name}.npz", ord(name)))[0]
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        (("--id", "x" * 300), "a dance's name has at most 200 characters, got 300: 'xxx"),
+        (("--label", "a\nb"), r"a label is one line without control characters, got 'a\nb'"),
+        (
+            ("--collection", "\x1b[1m"),
+            r"a collection's name is one line without control characters, got '\x1b",
+        ),
+        (("--label", ""), "a label needs a character that can be seen, got ''"),
+    ],
+    ids=id_of,
+)
+def test_add_refuses_a_name_before_the_work(tmp_path, option, complaint):
+    clip = write_dance(tmp_path / "in" / "clip.npz", 1)
+    answer = run_main("add", tmp_path / "dances.db", clip, "--jobs", 1, *option)
+
+    assert (1, "") == (answer.code, answer.out)
+    assert answer.complaint.startswith(complaint)
+    assert not (tmp_path / "dances.db").exists()
+
+
+def test_exclude_refuses_a_reason_that_cannot_be_read(source):
+    answer = run_main("exclude", source, "polka", 2, 3, "--reason", "\x1b[1m")
+
+    assert (1, r"'polka': a reason is one line without control characters, got '\x1b[1m'; give another") == (
+        answer.code, answer.complaint,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_NAMES, ids=id_of)
+def test_what_is_no_name_is_so_for_every_kind(name):
+    kinds = ("dance_id", "label", "collection", "source", "model_id", "reason")
+
+    assert [] == [kind for kind in kinds if find_name_problem(kind, name) is None]
+
+
+def test_control_characters_are_told_from_letters():
+    """Joiners and marks of direction, which some scripts need, are none; overrides of direction are."""
+    assert not any(map(has_controls, (*NAMES, "\u200d", "\u200e", "\u061c", "\xa0", "\xad")))
+    assert all(map(has_controls, ("\0", "\t", "\x1b", "\x7f", "\x80", "\x9f", "\u202a", "\u2067", "\udcff")))
