@@ -16,7 +16,9 @@ import click
 
 from dancematch.cli import logs
 from dancematch.cli.exit_codes import ExitCode
+from dancematch.control_characters import escape_controls
 from dancematch.errors import DanceMatchError
+from dancematch.temporary_folder import clear_abandoned
 
 
 class Verb(NamedTuple):
@@ -62,17 +64,28 @@ def _end_with_reader() -> Iterator[None]:
         sys.exit(ExitCode.READER_LEFT)
 
 
+@contextmanager
+def _show_controls() -> Iterator[None]:
+    """Let wrong usage be told with the control characters of what was typed visible."""
+    try:
+        yield
+    except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
+        raise  # several lines, and nothing in them was typed
+    except click.UsageError as error:
+        raise click.UsageError(escape_controls(error.format_message()), error.ctx) from None
+
+
 class LazyGroup(click.Group):
     """Imports a verb only when it is used, so that help comes at once."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """As click does; the help is printed here."""
-        with _end_with_reader():
+        with _end_with_reader(), _show_controls():
             return super().make_context(*arguments, **options)
 
     def invoke(self, context: click.Context) -> Any:
         """As click does; the verbs run here."""
-        with _end_with_reader():
+        with _end_with_reader(), _show_controls():
             return super().invoke(context)
 
     def list_commands(self, _context: click.Context) -> list[str]:
@@ -121,20 +134,22 @@ def dancematch() -> None:
 
 def main() -> None:
     """Run the command line; expected errors become one line and exit code 1."""
-    logs.begin_if_asked()
+    logs.begin()
+    clear_abandoned()
     try:
         dancematch.main(standalone_mode=True)
     except DanceMatchError as error:
         _fail(str(error))
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            _fail(f"{error.filename} cannot be used: its name is too long; choose a shorter one")
         if error.errno != errno.ENOSPC:
             raise
         _fail("the output cannot be written: no space left")
 
 
 def _fail(reason: str) -> NoReturn:
-    if logs.are_json():
-        logs.log.error("%s", reason)
-    else:
-        click.echo(f"dancematch: {logs.without_passwords(reason)}", err=True)
+    from dancematch.cli.output import emit_error
+
+    emit_error(reason)
     sys.exit(ExitCode.FAILED)

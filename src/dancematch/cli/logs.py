@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from dancematch.control_characters import escape_controls, escape_json_controls
+
 VARIABLE = "DANCEMATCH_LOG"
 _HANDLER = "dancematch-json"
 
@@ -30,7 +32,18 @@ class JsonLines(logging.Formatter):
         line |= getattr(record, "facts", {})
         if record.exc_info:
             line["traceback"] = without_passwords(self.formatException(record.exc_info))
-        return json.dumps(line, ensure_ascii=True, default=str)
+        return escape_json_controls(json.dumps(line, ensure_ascii=True, default=str))
+
+
+class PlainLines(logging.Formatter):
+    """The message alone, its control characters visible, and the traceback if there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, or lines."""
+        lines = [record.getMessage()]
+        if record.exc_info:
+            lines += self.formatException(record.exc_info).split("\n")
+        return "\n".join(escape_controls(without_passwords(line)) for line in lines)
 
 
 def begin_json() -> None:
@@ -44,8 +57,10 @@ def begin_json() -> None:
     logging.getLogger("dancematch").setLevel(logging.INFO)
 
 
-def begin_if_asked() -> None:
-    """Log as JSON if the environment says so."""
+def begin() -> None:
+    """Log warnings as plain lines, or everything as JSON if the environment says so."""
+    if logging.lastResort is not None:  # what prints warnings where no handler is set
+        logging.lastResort.setFormatter(PlainLines())
     if os.environ.get(VARIABLE, "").lower() == "json":
         begin_json()
 

@@ -1,8 +1,14 @@
-"""What all verbs print with: progress bars, tables and JSON lines."""
+r"""What all verbs print with: lines, tables, JSON lines and progress bars; nothing else in `cli/` prints.
+
+A file's name, a message or a value out of a catalogue may hold escape sequences. Control characters are
+therefore printed as \x1b, \n or \u202e, in JSON as \u001b, never as themselves.
+"""
 
 import dataclasses
+import errno
 import json
 import logging
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +20,7 @@ import click
 from tqdm import tqdm
 
 from dancematch.cli import logs
+from dancematch.control_characters import escape_controls, escape_json_controls
 from dancematch.errors import InputError
 from dancematch.types import IgnoredTrack
 
@@ -23,12 +30,27 @@ T = TypeVar("T")
 
 
 def json_line(value: Any) -> str:
-    """A dataclass, or anything JSON can hold, as one line."""
+    """A dataclass, or anything JSON can hold, as one line; a number that is none becomes null."""
     is_dataclass = dataclasses.is_dataclass(value) and not isinstance(value, type)
     plain = dataclasses.asdict(value) if is_dataclass else value
-    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=str)
-    # A file's name may hold bytes that are no text; JSON has an escape for them, UTF-8 has not.
-    return text.encode(errors="backslashreplace").decode()
+    try:
+        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:  # out of a catalogue that was edited by hand
+        text = json.dumps(_without_nan(plain), ensure_ascii=False, allow_nan=False, default=str)
+    return escape_json_controls(text)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def emit(line: str = "") -> None:
+    """Print one line of a result; an empty one sets paragraphs apart."""
+    click.echo(escape_controls(line))
 
 
 def emit_json(value: Any) -> None:
@@ -38,10 +60,18 @@ def emit_json(value: Any) -> None:
 
 def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print columns under headings; the cells are formatted already."""
-    lines = [list(headings), *map(list, rows)]
+    lines = [[escape_controls(cell) for cell in line] for line in (headings, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
     for line in lines:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def emit_error(reason: str) -> None:
+    """Print on stderr why the command line ends."""
+    if logs.are_json():
+        log.error("%s", reason)
+    else:
+        click.echo(f"dancematch: {escape_controls(logs.without_passwords(reason))}", err=True)
 
 
 def complain(path: Path, error: Exception | None) -> None:
@@ -57,18 +87,26 @@ def ignored_line(ignored: IgnoredTrack) -> str:
 
 def require_free(path: Path, force: bool) -> None:
     """Refuse, before the work, a path that is taken or cannot be written to."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.exists() and not force:
-        raise InputError(f"{path} exists already; choose another name, or say --force to replace it")
     try:
+        if not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
+        if _is_taken(path) and not force:
+            raise InputError(f"{path} exists already; choose another name, or say --force to replace it")
         # A trial: permissions are not all that may stand in the way.
         with TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error.strerror}; choose a folder that takes files"
-        ) from None
+        advice = "shorter name" if error.errno == errno.ENAMETOOLONG else "folder that takes files"
+        raise InputError(f"{path} cannot be written: {error.strerror}; choose a {advice}") from None
+
+
+def _is_taken(path: Path) -> bool:
+    """Whether there is such a file; an OSError if there can be none, which `Path.exists` may not tell."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def say(message: str, **facts: Any) -> None:
@@ -76,7 +114,7 @@ def say(message: str, **facts: Any) -> None:
     if logs.are_json():
         log.info("%s", message, extra={"facts": facts})
     else:
-        tqdm.write(logs.without_passwords(message), file=sys.stderr)
+        tqdm.write(escape_controls(logs.without_passwords(message)), file=sys.stderr)
 
 
 def _bars_disabled() -> bool | None:
@@ -87,9 +125,9 @@ def _bars_disabled() -> bool | None:
 @contextmanager
 def share_bar(description: str) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr; yields a function that takes the share done, 0..1."""
-    layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    layout, name = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", escape_controls(description)
     with tqdm(
-        total=1.0, desc=description, bar_format=layout, leave=False, file=sys.stderr, disable=_bars_disabled()
+        total=1.0, desc=name, bar_format=layout, leave=False, file=sys.stderr, disable=_bars_disabled()
     ) as bar:
 
         def show(share: float) -> None:
@@ -112,5 +150,19 @@ def stage_bars() -> Iterator[Callable[[str], Callable[[float], None]]]:
 
 def counted(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
     """The items, with a progress bar on stderr that counts them."""
-    bar = tqdm(items, desc=description, total=total, leave=False, file=sys.stderr, disable=_bars_disabled())
-    yield from bar
+    name = escape_controls(description)
+    yield from tqdm(items, desc=name, total=total, leave=False, file=sys.stderr, disable=_bars_disabled())
+
+
+@contextmanager
+def steps_bar(description: str, total: int) -> Iterator[Callable[[int, float], None]]:
+    """A progress bar on stderr; yields a function that takes the steps done and the loss at the last one."""
+    with tqdm(
+        total=total, desc=escape_controls(description), file=sys.stderr, disable=_bars_disabled()
+    ) as bar:
+
+        def show(step: int, loss: float) -> None:
+            bar.update(step - bar.n)
+            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+
+        yield show

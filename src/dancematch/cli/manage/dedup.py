@@ -8,7 +8,7 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import FilterOptions, json_option, model_option, option_group
-from dancematch.cli.output import emit_json, emit_table, say, share_bar
+from dancematch.cli.output import emit, emit_json, emit_table, say, share_bar
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def _print(groups: "list[DuplicateGroup]") -> None:
     from dancematch.pipeline.wording import ratio_cell
 
     for number, group in enumerate(groups):
-        click.echo(("\n" if number else "") + f"{len(group.dances)} dances: {', '.join(group.dances)}")
+        if number:
+            emit()
+        emit(f"{len(group.dances)} dances: {', '.join(group.dances)}")
         emit_table(
             ["score", "dance", "where", "dance", "where", "tempo", "mirrored", "evidence if one dance"],
             [

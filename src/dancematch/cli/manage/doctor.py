@@ -10,7 +10,7 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option
-from dancematch.cli.output import emit_json, emit_table, say
+from dancematch.cli.output import emit, emit_json, emit_table, say
 
 if TYPE_CHECKING:
     from dancematch.catalogue.stats import CatalogueStats
@@ -84,9 +84,9 @@ def _check_cluster(address: str) -> "Finding":
 
 def _print_finding(finding: "Finding") -> None:
     of_dance = "" if finding.dance_id is None else f"{finding.dance_id}: "
-    click.echo(f"{finding.state:8} {finding.what:10} {of_dance}{finding.says}")
+    emit(f"{finding.state:8} {finding.what:10} {of_dance}{finding.says}")
     if finding.advice:
-        click.echo(f"{'':19} -> {finding.advice}")
+        emit(f"{'':19} -> {finding.advice}")
 
 
 def _show_numbers(catalogue: str, as_json: bool) -> None:
@@ -111,7 +111,7 @@ def _show_numbers(catalogue: str, as_json: bool) -> None:
 
 def _print_numbers(found: "CatalogueStats") -> None:
     size, share = found.bytes_on_disk, found.periodic_share
-    click.echo()
+    emit()
     for name, value in {
         "dances": f"{found.dances:,}",
         "dancers": f"{found.dancers:,}, {found.with_skeletons:,} with skeletons",
@@ -121,12 +121,12 @@ def _print_numbers(found: "CatalogueStats") -> None:
         "on disk": "not known" if size is None else f"{size / 1e6:,.1f} MB",
         "version": f"{found.version}, generation {found.generation:,}",
     }.items():
-        click.echo(f"{name}: {value}")
+        emit(f"{name}: {value}")
     _print_counts("collection", found.by_collection)
     _print_counts("label", found.by_label)
 
 
 def _print_counts(what: str, counts: Mapping[str, int]) -> None:
     if set(counts) - {""}:
-        click.echo()
+        emit()
         emit_table([what, "dances"], [[name or "(none)", f"{count:,}"] for name, count in counts.items()])

@@ -16,7 +16,7 @@ from dancematch.cli.options import (
     option,
     option_group,
 )
-from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
+from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
 from dancematch.evaluation.audit.changes import CHANGES
 from dancematch.evaluation.audit.result import MAX_DANCES
 from dancematch.evaluation.measures.accept_rates import FALSE_ACCEPT_RATE
@@ -125,9 +125,7 @@ def _print(figures: "Sequence[ChangeFigures]", summary: "AuditSummary") -> None:
     from dancematch.pipeline.wording import accident_sentence
 
     limit = summary.max_evalue
-    click.echo(
-        f"{summary.asked} of {summary.dances} dances, changed and searched for; a match has E <= {limit:g}"
-    )
+    emit(f"{summary.asked} of {summary.dances} dances, changed and searched for; a match has E <= {limit:g}")
     emit_table(
         [
             "change", "first", "match", "(95 %)", "or possible", "place found", "false accepts", "queries",
@@ -144,12 +142,12 @@ def _print(figures: "Sequence[ChangeFigures]", summary: "AuditSummary") -> None:
             for one in figures
         ],
     )  # fmt: skip
-    click.echo()
-    click.echo(_unknown_line(summary))
-    click.echo(_suggestion_line(summary))
+    emit()
+    emit(_unknown_line(summary))
+    emit(_suggestion_line(summary))
     for one in summary.most_alike:
         if one.unknown_evalue <= limit:
-            click.echo(
+            emit(
                 f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}. "
                 f"{accident_sentence(one.unknown_evalue)} 'dancematch dedup' shows whether they are one."
             )

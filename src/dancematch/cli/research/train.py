@@ -1,16 +1,14 @@
 """dancematch train: fit a tokeniser."""
 
 import os
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
-from dancematch.cli.output import counted, say, share_bar
+from dancematch.cli.output import counted, emit, say, share_bar, steps_bar
 from dancematch.errors import DanceMatchError, InputError, MissingExtraError, ModelError
 
 if TYPE_CHECKING:
@@ -222,14 +220,12 @@ def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan"
     """Train, with a progress bar and one line per check."""
     from dancematch.training.run.loop import train
 
-    with tqdm(total=plan.training.steps, desc="training", file=sys.stderr, disable=None) as bar:
+    with steps_bar("training", plan.training.steps) as show:
 
         def tell(progress: "StepReport") -> None:
-            bar.update(progress.step - bar.n)
-            if progress.check is None:
-                bar.set_postfix(loss=f"{progress.losses['total']:.3f}", refresh=False)
-                return
-            say(f"step {progress.step}: {_summary(progress.check)}")
+            show(progress.step, progress.losses["total"])
+            if progress.check is not None:
+                say(f"step {progress.step}: {_summary(progress.check)}")
 
         try:
             return train(learned, held_out, plan, output, on_step=tell)
@@ -265,4 +261,4 @@ def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> Non
             f"searches with this model will answer 'no match' unless --max-evalue is raised"
         )
     save_model(model, folder, background)
-    click.echo(f"{folder}: {model.model_id}")
+    emit(f"{folder}: {model.model_id}")

@@ -9,7 +9,7 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
-from dancematch.cli.output import emit_json, emit_table, require_free, say, share_bar
+from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
 from dancematch.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,13 +129,13 @@ def _print(found: "Comparison") -> None:
     from dancematch.report.compare import NO_DIFFERENCE
     from dancematch.report.compare_page import describe_lateness, summarise
 
-    click.echo(summarise(found))
+    emit(summarise(found))
     if not found.bones:
         return
     if max(one.high for one in found.bones) < NO_DIFFERENCE:
-        click.echo(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
+        emit(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
         return
-    click.echo()
+    emit()
     emit_table(
         ["bone", "mean", "a tenth of the time above", "most at", "on the whole too"],
         [
@@ -144,9 +144,11 @@ def _print(found: "Comparison") -> None:
         ],
     )
     if not found.worst:
-        click.echo("\nNo moment differs more than the others.")
+        emit()
+        emit("No moment differs more than the others.")
         return
-    click.echo("\nThe moments that differ most, in degrees")
+    emit()
+    emit("The moments that differ most, in degrees")
     emit_table(
         ["clip", "reference", "all", "most of all", ""],
         [

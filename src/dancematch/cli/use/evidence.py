@@ -4,10 +4,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from dancematch.cli.exit_codes import ExitCode
-from dancematch.cli.output import emit_json, json_line, require_free, say, share_bar
+from dancematch.cli.output import emit, emit_json, json_line, require_free, say, share_bar
 from dancematch.cli.use.search_options import AnswerOptions
 from dancematch.errors import InputError
 
@@ -39,7 +37,7 @@ def report_match(catalogue: str, clip: Path, wanted: AnswerOptions, model: str |
     if as_json:
         emit_json(described)
     else:
-        click.echo(headline(found))
+        emit(headline(found))
     if target.suffix.lower() == ".json":
         target.write_text(json_line(described) + "\n", encoding="utf-8")
         say(f"{target}: written")

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
-from dancematch.cli.output import emit_table
+from dancematch.cli.output import emit, emit_table
 from dancematch.pipeline.wording import basis_sentence, ratio_words, shortfall_sentence
 from dancematch.search.confidence.verdict import LEAST_SECONDS
 
@@ -18,13 +16,16 @@ if TYPE_CHECKING:
 def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float) -> None:
     """Show why a dancer's best candidate is a match or is none, as tables."""
     match = one.candidates[0]
-    click.echo("\n" + _explain_evidence(match))
+    emit()
+    emit(_explain_evidence(match))
     for sentence in (_explain_shortness(one), shortfall_sentence(match, max_evalue)):
         if sentence:
-            click.echo(sentence)
-    click.echo(f"\nHow like {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
+            emit(sentence)
+    emit()
+    emit(f"How like {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
     _print_metrics(why)
-    click.echo("\nThe words that say most for it; in brackets, how often the dance has the very same word")
+    emit()
+    emit("The words that say most for it; in brackets, how often the dance has the very same word")
     emit_table(
         ["body part", "word", "share", "in the clip", "in the dance"],
         [
@@ -39,8 +40,9 @@ def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float
         ],
     )
     _print_passages(why)
-    click.echo("\n" + _period_line(match.dance_id, why.period))
-    click.echo(_period_line("the clip", why.query_period))
+    emit()
+    emit(_period_line(match.dance_id, why.period))
+    emit(_period_line("the clip", why.query_period))
 
 
 def _explain_evidence(match: "Match") -> str:
@@ -79,9 +81,11 @@ def _print_metrics(why: "Explanation") -> None:
 
 def _print_passages(why: "Explanation") -> None:
     if not why.passages:
-        click.echo("\nNo passage matches movement by movement.")
+        emit()
+        emit("No passage matches movement by movement.")
         return
-    click.echo("\nThe passages that match, best first")
+    emit()
+    emit("The passages that match, best first")
     emit_table(
         ["in the clip", "in the dance", "tempo", "and again in the dance"],
         [_passage_row(group) for group in why.passages],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dancematch.cli.options import json_option
-from dancematch.cli.output import emit_json, ignored_line, share_bar
+from dancematch.cli.output import emit, emit_json, ignored_line, share_bar
 from dancematch.formats.registry import FORMATS
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> N
         emit_json(facts | {"dancers": dancers, "ignored": [describe_ignored(one) for one in ignored]})
         return
     for name, value in facts.items():
-        click.echo(f"{name}: {value}")
+        emit(f"{name}: {value}")
     for dancer in dancers or ():
         number = dancer.pop("dancer")
-        click.echo(f"dancer {number}: " + ", ".join(f"{name} {value}" for name, value in dancer.items()))
+        emit(f"dancer {number}: " + ", ".join(f"{name} {value}" for name, value in dancer.items()))
     if dancers == []:
-        click.echo("dancers: none")
+        emit("dancers: none")
     for one in ignored:
-        click.echo(ignored_line(one))
+        emit(ignored_line(one))
 
 
 def _describe_dancer(number: int, motion: "Motion") -> Facts:

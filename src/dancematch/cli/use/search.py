@@ -10,7 +10,7 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option, model_option, option_group
-from dancematch.cli.output import emit_json, emit_table, ignored_line, require_free, say, share_bar
+from dancematch.cli.output import emit, emit_json, emit_table, ignored_line, require_free, say, share_bar
 from dancematch.cli.use.evidence import report_match
 from dancematch.cli.use.explanation import print_explanation
 from dancematch.cli.use.search_options import (
@@ -169,13 +169,14 @@ def _print_answer(
         return
     for one in answer.dancers:
         if len(answer.dancers) > 1:
-            apart = "\n" if reasons and one is not answer.dancers[0] else ""
-            click.echo(f"{apart}Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
+            if reasons and one is not answer.dancers[0]:
+                emit()
+            emit(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
         _print_dancer(one)
         if one.candidates and reasons:
             print_explanation(one, reasons[_key(one.candidates[0])], max_evalue)
     for ignored in answer.ignored if reasons else ():
-        click.echo(ignored_line(ignored))
+        emit(ignored_line(ignored))
 
 
 def _describe(answer: "Answer", reasons: "Mapping[tuple[int, str], Explanation]") -> dict[str, Any]:
@@ -190,9 +191,9 @@ def _describe(answer: "Answer", reasons: "Mapping[tuple[int, str], Explanation]"
 def _print_dancer(one: "DancerAnswer") -> None:
     if not one.candidates:
         return
-    click.echo(verdict_sentence(one.candidates[0]))
+    emit(verdict_sentence(one.candidates[0]))
     if one.verdict == "no match":
-        click.echo("The nearest dances, none of them near enough:")
+        emit("The nearest dances, none of them near enough:")
         print_matches(list(one.candidates[:NEAREST]))
     else:
         print_matches(list(one.candidates))
