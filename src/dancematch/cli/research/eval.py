@@ -16,6 +16,7 @@ from dancematch.cli.research.eval_tables import emit_tables
 from dancematch.cli.research.weights import weights_command
 from dancematch.evaluation.methods.word_methods import SEARCHES
 from dancematch.evaluation.suites.registry import SUITES, SuiteOptions, SuiteOptionsError
+from dancematch.formats.files import fit_file_name
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _emitter(wanted: ResultOptions) -> Iterator[Callable[[Any], None]]:
     if output is not None:
         require_free(output, wanted.force)
     results: list[Any] = []
-    part = output.with_name(f"{output.name}.part") if output else None
+    part = output.with_name(fit_file_name(f"{output.name}.part")) if output else None
     if part:
         part.write_text("", encoding="utf-8")
 

@@ -21,6 +21,7 @@ def write_words(
 ) -> None:
     """Put every dancer of each clip into words: one clip into a file, several into a folder."""
     from dancematch.model.tokeniser import load_model
+    from dancematch.pipeline.analysis.extract import choose_targets, create_folder
 
     tokeniser = load_model(model)
     if output.suffix.lower() == ".npz":
@@ -29,10 +30,8 @@ def write_words(
         require_free(output, force)
         _write_words(clips[0], output, tokeniser, force, as_json)
         return
-    output.mkdir(parents=True, exist_ok=True)
-    targets = {clip: output / f"{clip.stem}.npz" for clip in clips}
-    if len(set(targets.values())) < len(clips):
-        raise InputError("two clips have the same name, and their words would have the same file")
+    targets = choose_targets(clips, output)
+    create_folder(output)
     for target in targets.values():
         require_free(target, force)
     failed = 0

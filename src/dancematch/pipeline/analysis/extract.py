@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dancematch.errors import InputError
 from dancematch.formats import npz
+from dancematch.formats.files import clear_parts, fit_file_name
 from dancematch.pipeline.analysis.analyse_files import analyse_files
 from dancematch.pipeline.analysis.clip_files import content_hash, find_clips
 from dancematch.pipeline.analysis.file_analysis import Analysis, MakeEstimator, Progress
@@ -21,13 +22,14 @@ def extract(
 ) -> Iterator[tuple[Analysis, Path | None]]:
     """Write each clip's motions to `folder`/NAME.npz, and say where; None for one that failed.
 
+    A NAME that would be too long for the file system is shortened, with a digest of the whole of it.
     A clip whose file is there already, from the same content, comes back at once: an
     interrupted run goes on where it stopped.
     """
     inside = Path(folder).absolute()
     clips = [clip for clip in find_clips(places) if inside not in clip.absolute().parents]
-    targets = _choose_targets(clips, Path(folder))
-    _create_folder(Path(folder))
+    targets = choose_targets(clips, Path(folder))
+    create_folder(Path(folder))
     hashes: dict[Path, str] = {}
     waiting: list[Path] = []
     for clip in clips:
@@ -48,15 +50,18 @@ def extract(
         yield found, targets[found.path]
 
 
-def _create_folder(folder: Path) -> None:
+def create_folder(folder: Path) -> None:
+    """Make a folder for results, or clear away what killed processes left unfinished in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        clear_parts(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}; choose another") from None
 
 
-def _choose_targets(clips: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    targets = {clip: folder / f"{clip.stem}.npz" for clip in clips}
+def choose_targets(clips: Sequence[Path], folder: Path) -> dict[Path, Path]:
+    """Return the .npz file of each clip; two clips of one name are refused."""
+    targets = {clip: folder / fit_file_name(f"{clip.stem}.npz") for clip in clips}
     taken: dict[Path, Path] = {}
     for clip, target in targets.items():
         if target in taken:
