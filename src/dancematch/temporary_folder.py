@@ -1,4 +1,4 @@
-"""Private folders for the time of some work, deleted afterwards: by their owner or, if it was killed, by others.
+"""Private folders for some work, deleted afterwards: by their owner or, if it was killed, by the next one.
 
 A process that is killed cannot delete its folder; the next one that makes a folder at the same place does.
 A lock on a file in the folder tells whether its owner lives: ids of processes are given again, and those

@@ -1,6 +1,5 @@
 """What a node does with one clip: it is analysed by a worker, which the node keeps for the next."""
 
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from dancematch.pipeline.analysis.worker_process import (
     WorkerSetup,
     WorkerTooSlowError,
 )
+from dancematch.temporary_folder import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def analyse_clip(clip: NodeClip, setup: WorkerSetup, content: bytes | None = Non
         if not _is_visible(Path(clip.path), clip.bytes):
             return NodeResult()
         return _analyse(Path(clip.path), setup)
-    with tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
-        path = Path(folder) / Path(clip.path).name
+    with temporary_folder() as folder:
+        path = folder / Path(clip.path).name
         path.write_bytes(content)
         result = _analyse(path, setup)
     if result.analysis is None:

@@ -6,7 +6,6 @@ installs it and names the place. It knows frames by number; their times come fro
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from dancematch.errors import MissingExtraError
 from dancematch.formats.motion_capture import comotion
 from dancematch.pose.track import Track
 from dancematch.pose.video import frame_times, probe
+from dancematch.temporary_folder import temporary_folder
 from dancematch.types import Motion
 
 CHECKOUT_VARIABLE = "DANCEMATCH_COMOTION"
@@ -48,9 +48,9 @@ class CoMotion:
         probe(path)  # a file that is no video is reported as such, before CoMotion is started
         report = on_frame or (lambda _: None)
         report(0.0)
-        with tempfile.TemporaryDirectory(prefix="dancematch-") as folder:
-            self._run(path.absolute(), Path(folder))
-            written = sorted(Path(folder).rglob("*.pt"))
+        with temporary_folder() as folder:
+            self._run(path.absolute(), folder)
+            written = sorted(folder.rglob("*.pt"))
             tracks = read_tracks(written[0], path) if written else []
         report(1.0)
         return tracks

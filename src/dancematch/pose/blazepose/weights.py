@@ -8,7 +8,6 @@ import hashlib
 import logging
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from dancematch.cache_folder import cache_folder
 from dancematch.errors import WeightsError
+from dancematch.temporary_folder import temporary_folder
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +82,7 @@ def _fetch_into(folder: Path, fetch: Callable[[Path], Path]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # In the cache folder itself, so that the final rename stays within one file system.
-        with tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as name:
-            temporary = Path(name)
+        with temporary_folder(folder) as temporary:
             wheel = fetch(temporary)
             for file in FILES:
                 _extract(wheel, file, temporary / file.name).replace(folder / file.name)
