@@ -53,14 +53,13 @@ class Server:
         told = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
         self._run("pg_ctl", "--wait", f"--log={self.folder / 'log'}", f"--options={told}", "start")
 
-    def crash(self) -> None:
-        """End the server in the middle of whatever it does, and let it come up again."""
-        self._run("pg_ctl", "--wait", "--mode=immediate", "stop")
-        self.start()
+    def halt(self, mode: str = "immediate") -> None:
+        """End the server in the middle of whatever it does: as a crash does or, "fast", in good order."""
+        self._run("pg_ctl", "--wait", f"--mode={mode}", "stop")
 
     def stop(self) -> None:
         """End it, and leave nothing."""
-        self._run("pg_ctl", "--wait", "--mode=immediate", "stop")
+        self.halt()
         shutil.rmtree(self.folder)
 
     def url(self, database: str = "postgres", password: str = PASSWORD) -> str:

@@ -7,7 +7,9 @@
     │   └── NoDancerError      a readable file without a dancer
     ├── CatalogueError         the catalogue is missing, damaged or busy
     │   ├── UnknownDanceError  no dance of that name
-    │   └── DanceExistsError   that name is taken by another dance
+    │   ├── DanceExistsError   that name is taken by another dance
+    │   ├── ServerAwayError    its server cannot be reached for the moment
+    │   └── DiskFullError      the disk that holds it has no room left
     ├── ModelError             a tokeniser is missing or damaged
     │   └── ModelMismatchError words of another tokeniser
     ├── ClusterError           the nodes of a cluster cannot be reached, or are lost
@@ -49,6 +51,14 @@ class UnknownDanceError(CatalogueError):
 
 class DanceExistsError(CatalogueError):
     """That name is taken by another dance."""
+
+
+class ServerAwayError(CatalogueError):
+    """The catalogue's server cannot be reached for the moment."""
+
+
+class DiskFullError(CatalogueError):
+    """The disk that holds the catalogue has no room left."""
 
 
 class ModelError(DanceMatchError):

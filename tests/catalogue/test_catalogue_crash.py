@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def made(name: str, *, joints: int = 60) -> tuple[Dance, list[StoredTrack]]:
         )
         for _ in range(1 + number % 3)
     ]
-    return Dance(name, name, f"hash of {name}", 13.3), tracks
+    return Dance(name, name, sha256(name.encode()).hexdigest(), 13.3), tracks
 
 
 def half_dances(store: Store) -> list[str]:

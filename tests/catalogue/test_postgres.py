@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.catalogue.listing import read_page
 from dancematch.catalogue.sql import postgresql as engine_room
 from dancematch.catalogue.sql.database import WRITE
+from dancematch.catalogue.sql.schema import facts
 from dancematch.catalogue.store import Dance, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError
 from dancematch.pipeline.cached_engine import CachedEngine
@@ -38,7 +40,8 @@ def store(url):
 
 
 def new(name: str, seed: int = 0) -> tuple[Dance, list[StoredTrack]]:
-    return Dance(name, f"{name}.npz", f"hash of {name}", 20.0), [StoredTrack(random_words(40, seed))]
+    content = sha256(name.encode()).hexdigest()
+    return Dance(name, f"{name}.npz", content, 20.0), [StoredTrack(random_words(40, seed))]
 
 
 def names(store: Store) -> list[str]:
@@ -105,8 +108,11 @@ def test_a_database_that_cannot_hold_every_name_is_refused(postgresql):
 
 
 def test_a_text_that_cannot_be_kept_is_one_sentence(store):
-    with pytest.raises(CatalogueError, match="cannot keep this: invalid byte sequence"):
-        store.add(Dance("x", "x", "x", 1.0, label="a\0b"), [StoredTrack(random_words(4, 0))])
+    with (
+        pytest.raises(CatalogueError, match="cannot keep this: PostgreSQL text fields cannot contain NUL"),
+        store.transaction(WRITE) as connection,
+    ):
+        connection.execute(sa.insert(facts).values(name="a\0b", value=""))
 
     assert (0, []) == (store.generation, names(store))
 
@@ -254,28 +260,6 @@ def adding(url: str, prefix: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def test_a_server_that_restarts_in_the_middle_loses_nothing_acknowledged(postgresql, url):
-    """Crashed while two processes add: each ends with one sentence, all that was acknowledged is there."""
-    adders = {prefix: adding(url, prefix) for prefix in "ab"}
-    written = {
-        prefix: [adder.stdout.readline().strip() for _ in range(10)] for prefix, adder in adders.items()
-    }
-    postgresql.crash()
-    for prefix, adder in adders.items():
-        written[prefix] += adder.stdout.read().split()  # not communicate(): it misses lines read ahead
-        err = adder.communicate(timeout=PATIENCE_SECONDS)[1]
-        assert 1 == len(err.splitlines())
-        assert re.search("was lost|is starting or stopping|no server answers", err)
-    store = Store(url, MODEL, create=False)
-    found = set(names(store))
-
-    assert found >= {name for some in written.values() for name in some}
-    assert len(found) <= sum(map(len, written.values())) + 2  # committed, but no longer acknowledged
-    assert store.generation == len(found) == len(store.fingerprints())
-    store.add(*new("and on"))
-    store.close()
 
 
 def test_changes_can_be_followed_while_several_processes_add(store, url):

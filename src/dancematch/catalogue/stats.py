@@ -1,9 +1,11 @@
 """Counts of what a catalogue holds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from dancematch.catalogue.sql.bulk_insert import is_among
 from dancematch.catalogue.sql.connection import bytes_on_disk
 from dancematch.catalogue.sql.database import Database
 from dancematch.catalogue.sql.schema import VERSION, dances, exclusions, metadata, tracks
@@ -55,6 +57,16 @@ def count_stats(database: Database) -> CatalogueStats:
             by_label=_count_by(connection, dances.c.label),
             bytes_on_disk=bytes_on_disk(connection, metadata.tables),
         )
+
+
+def stored_bytes(database: Database, dance_ids: Sequence[str]) -> int:
+    """Return how many bytes the words and skeletons of these dances take."""
+    columns = [column for column in tracks.c if isinstance(column.type, sa.LargeBinary)]
+    size = sum(sa.func.coalesce(sa.func.length(column), 0) for column in columns)
+    with database.transaction() as connection:
+        wanted = is_among(connection, dances.c.dance_id, dance_ids)
+        query = sa.select(sa.func.sum(size)).select_from(tracks.join(dances)).where(wanted)
+        return int(connection.execute(query).scalar() or 0)
 
 
 def _count_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from dancematch.catalogue.listing import (
 from dancematch.catalogue.stats import CatalogueStats, count_stats
 from dancematch.catalogue.store import Dance, Exclusion, Store
 from dancematch.catalogue.verify import CatalogueProblem, find_problems
+from dancematch.errors import DiskFullError
 from dancematch.model.names import describe_model
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.pipeline.analysis.analyse_files import Analyser, analyse_files
@@ -265,7 +266,12 @@ class Catalogue:
 
     def remove_many(self, dance_ids: Iterable[str]) -> None:
         """Forget dances, all of them or, if one is unknown, none."""
-        self._store.remove_many(dance_ids)
+        names = list(dance_ids)
+        try:
+            self._store.remove_many(names)
+        except DiskFullError:
+            self._cached_engine.remove_cache()  # which gives its room, and has to go in any case
+            self._store.remove_many(names)
         self._cached_engine.remove_cache()
 
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:

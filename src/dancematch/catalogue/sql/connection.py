@@ -18,8 +18,12 @@ from dancematch.errors import CatalogueError, MissingExtraError
 _SUPPORTED = ("sqlite", *postgresql.SCHEMES)
 
 
-def connect(where: str) -> sa.Engine:
-    """Create an engine for a file's path or a database URL."""
+def connect(where: str, *, confined: bool = False) -> sa.Engine:
+    """Create an engine for a file's path or a database URL.
+
+    A `confined` one is for a file without room beside it: during each transaction this process has the file
+    to itself.
+    """
     if not where:
         raise CatalogueError("a catalogue needs a file's path or a database URL, got neither")
     scheme = where.partition("://")[0]
@@ -30,8 +34,12 @@ def connect(where: str) -> sa.Engine:
         )
     try:
         url = _url(where)
-        # Pinged before use: a server may have been restarted since.
-        engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
+        if confined:
+            # Without a pool: an open connection keeps all other processes out.
+            engine = sa.create_engine(_confined_url(url), poolclass=sa.NullPool)
+        else:
+            # Pinged before use: a server may have been restarted since.
+            engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
     except (NoSuchModuleError, ModuleNotFoundError):
         raise MissingExtraError(
             f"the driver for {scheme} is not installed; PostgreSQL's: pip install 'dancematch[postgres]'"
@@ -69,6 +77,12 @@ def _file_url(path: Path) -> sa.URL:
         read_only = {"mode": "ro", "immutable": "1", "uri": "true"}
         return sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query=read_only)
     return sa.URL.create("sqlite", database=str(path))
+
+
+def _confined_url(url: sa.URL) -> sa.URL:
+    """Return the URL of a SQLite file with the lock that needs no shared memory, thus no room for it."""
+    exclusive = {"vfs": "unix-excl", "uri": "true"}
+    return sa.URL.create("sqlite", database=f"file:{quote(shown(url))}", query=exclusive)
 
 
 def is_read_only(url: sa.URL) -> bool:

@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -12,10 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError
 
 from dancematch.catalogue.records import require_name
-from dancematch.catalogue.sql import postgresql
+from dancematch.catalogue.sql import full_disk, postgresql
 from dancematch.catalogue.sql.connection import connect, is_read_only, shown
+from dancematch.catalogue.sql.outage import Outage, repeated
 from dancematch.catalogue.sql.schema import VERSION, facts, metadata, states
-from dancematch.errors import CatalogueError, ModelMismatchError
+from dancematch.errors import CatalogueError, DiskFullError, ModelMismatchError, ServerAwayError
+from dancematch.temporary_folder import temporary_folder
 
 READ = "BEGIN"
 # A writer locks at the start: two transactions that read first and then write could not both go on.
@@ -24,6 +26,7 @@ WRITE = "BEGIN IMMEDIATE"
 KEPT_GENERATIONS = 10_000
 """Older changes are dropped from the log: a cache that is so far behind is made again."""
 
+_CHANGE = "change"  # the token of the latest, as noted with a connection
 _CORE_TABLES = {"facts", "dances", "tracks"}  # in every version
 
 
@@ -57,21 +60,43 @@ class Database:
         self._address, self._new_identity = str(where), uuid4().hex
         self.engine = connect(self._address)
         self.where = shown(self.engine.url)
-        self._aside: TemporaryDirectory[str] | None = None
+        self.outage = Outage(self.where)
+        self._aside = ExitStack()  # a temporary folder
         self._is_aside = False  # in empty tables elsewhere, until the file is made
         self._is_moving = False
+        self._is_confined = False  # opened without room on the disk
         self._turn = threading.RLock()
-        is_file = self.engine.dialect.name == "sqlite"
-        if is_file:
+        if self._is_file:
             self._require_file(create)
         try:
-            if is_file and create and lazily and not Path(self.where).exists():
+            if self._is_file and create and lazily and not Path(self.where).exists():
                 self._begin_aside()
             else:
-                self._prepare(create)
+                self._open(create)
         except BaseException:
             self.close()
             raise
+
+    def _open(self, create: bool) -> None:
+        """Prepare the database where it is; a file also if its disk is full."""
+        try:
+            self._prepare(create)
+        except DiskFullError:
+            self._confine()
+            self._prepare(create)
+
+    def _confine(self) -> None:
+        """Let go of the room beside the file, and go on without it."""
+        with self._turn:
+            self.engine.dispose()
+            self.engine, self._is_confined = connect(self._address, confined=True), True
+
+    def _leave_confinement(self) -> None:
+        """Go on as usual when there is room again, or another process has opened the file as usual."""
+        file = Path(self.where)
+        with self._turn:
+            if self._is_confined and (full_disk.has_room(file) or full_disk.is_shared(file)):
+                self.engine, self._is_confined = connect(self._address), False
 
     def _require_file(self, create: bool) -> None:
         """Refuse what is no file, or no catalogue yet."""
@@ -98,10 +123,10 @@ class Database:
         except OSError as error:
             raise CatalogueError(f"the catalogue {self.where} cannot be made: {error.strerror}") from None
         self.engine.dispose()
-        aside = TemporaryDirectory(prefix="dancematch-", ignore_cleanup_errors=True)
-        self.engine = connect(str(Path(aside.name) / "dances.db"))
+        aside = self._aside.enter_context(temporary_folder())
+        self.engine = connect(str(aside / "dances.db"))
         self._prepare(create=True)
-        self._aside, self._is_aside = aside, True
+        self._is_aside = True
 
     def _leave_aside(self, writing: bool) -> None:
         """Go on in the file itself before a write, or when another process has made it."""
@@ -142,6 +167,10 @@ class Database:
     @property
     def _on_postgresql(self) -> bool:
         return self.engine.dialect.name == "postgresql"
+
+    @property
+    def _is_file(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
 
     def _make_tables(self, connection: sa.Connection) -> None:
         require_name(self.model_id, "model_id")
@@ -187,22 +216,52 @@ class Database:
     def transaction(self, begin: str = READ) -> Iterator[sa.Connection]:
         """Run a transaction on one state of the catalogue; database errors become `CatalogueError`.
 
-        `begin` is SQLite's statement; on PostgreSQL the transaction has the same effect.
+        `begin` is SQLite's statement; on PostgreSQL the transaction has the same effect. A `ServerAwayError`
+        means that nothing was changed: methods marked by `repeated` then begin again.
         """
         if begin == WRITE:
             self.require_writable()
         if self._is_aside:
             self._leave_aside(writing=begin == WRITE)
+        if self._is_confined:
+            self._leave_confinement()
         options: dict[str, Any] = {"begin": begin}
         if self._on_postgresql and begin != WRITE:
             options |= postgresql.ONE_STATE
+        token: str | None = None
         try:
             with self.engine.execution_options(**options).begin() as connection:
+                connection.info.pop(_CHANGE, None)  # of an earlier change, which failed
                 yield connection
+                token = connection.info.pop(_CHANGE, None)
+            self.outage.end()
         except IntegrityError:
             raise
         except DatabaseError as error:
-            raise CatalogueError(self._explain(error)) from None
+            expected = self._expected(error)
+            # Lost on its way may be the commit, or only the reply to it.
+            if token is None or not (isinstance(expected, ServerAwayError) and self._is_committed(token)):
+                raise expected from None
+
+    @repeated
+    def _is_committed(self, token: str) -> bool:
+        """Whether the change is in the catalogue that `next_generation` gave this token."""
+        with self.transaction(WRITE) as connection:
+            # The server may still be at the change: who has the lock comes after it.
+            counter = sa.select(facts.c.value).where(facts.c.name == "generation")
+            connection.execute(counter.with_for_update())
+            known = sa.select(states.c.generation).where(states.c.token == token)
+            return connection.execute(known).first() is not None
+
+    def _expected(self, error: DatabaseError) -> CatalogueError:
+        """Return a database's error as one of ours."""
+        if self._is_file and full_disk.is_full(error.orig, Path(shown(self.engine.url))):
+            return DiskFullError(
+                f"the catalogue {self.where} cannot be changed: there is no room left on the disk; "
+                f"nothing was changed: make room, then try again"
+            )
+        away = self._on_postgresql and postgresql.is_away(error)
+        return (ServerAwayError if away else CatalogueError)(self._explain(error))
 
     def _explain(self, error: DatabaseError) -> str:
         if isinstance(error, DataError):
@@ -223,9 +282,30 @@ class Database:
 
     def pragma(self, setting: str) -> None:
         """Set something in SQLite outside a transaction; other databases have no such settings."""
-        if self.engine.dialect.name == "sqlite":
+        if self._is_file:
             with self.transaction(begin="") as connection:
                 connection.exec_driver_sql(f"PRAGMA {setting}")
+
+    def truncate_log(self) -> None:
+        """Truncate the log beside the file, which still has what was removed."""
+        # It is removed whether or not this succeeds; the last process to close truncates the log too.
+        with suppress(CatalogueError):
+            self.pragma("wal_checkpoint(TRUNCATE)")
+
+    def keep_ballast(self) -> None:
+        """Hold room on a file's disk, so that dances can be removed when there is no other."""
+        if self._is_file:
+            full_disk.make_ballast(Path(self.where))
+
+    def release_ballast(self) -> bool:
+        """Give the room that was held; return whether there was any."""
+        return self._is_file and full_disk.release_ballast(Path(self.where))
+
+    def restore_ballast(self) -> None:
+        """Hold room again, all that is left."""
+        self.truncate_log()
+        self._confine()
+        self.keep_ballast()
 
     @staticmethod
     def fact(connection: sa.Connection, name: str) -> str:
@@ -239,12 +319,14 @@ class Database:
         connection.execute(sa.update(facts).where(facts.c.name == name).values(value=str(value)))
 
     @property
+    @repeated
     def generation(self) -> int:
         """The number of changes so far: what was derived at another generation is out of date."""
         with self.transaction() as connection:
             return int(self.fact(connection, "generation"))
 
     @property
+    @repeated
     def identity(self) -> str:
         """A random id that no other catalogue has, not even a later one at the same address."""
         with self.transaction() as connection:
@@ -267,15 +349,15 @@ class Database:
         number = sa.cast(sa.cast(facts.c.value, sa.Integer) + 1, sa.String)
         connection.execute(sa.update(facts).where(facts.c.name == "generation").values(value=number))
         now = int(self.fact(connection, "generation"))
-        connection.execute(sa.insert(states).values(generation=now, token=uuid4().hex))
+        connection.info[_CHANGE] = uuid4().hex
+        connection.execute(sa.insert(states).values(generation=now, token=connection.info[_CHANGE]))
         connection.execute(sa.delete(states).where(states.c.generation < now - KEPT_GENERATIONS))
         return now
 
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
-        if self._aside is not None:
-            self._aside.cleanup()
+        self._aside.close()
 
 
 def _reason(error: DatabaseError) -> str:

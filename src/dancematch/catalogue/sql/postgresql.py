@@ -28,7 +28,7 @@ _CONNECT_SECONDS = 10
 _TURN_SECONDS = 120  # that a writer waits for its turn
 _TYPES = {sa.Integer: "int4", sa.BigInteger: "int8", sa.Float: "float8", sa.LargeBinary: "bytea"}
 
-_REASONS = (  # what the server or its library says, and what to say instead
+_LASTING = (  # what the server or its library says, and what to say instead
     (
         r"lock timeout",
         f"another process has been writing for more than {_TURN_SECONDS} s; try again later",
@@ -46,9 +46,15 @@ _REASONS = (  # what the server or its library says, and what to say instead
         "the server has no database {database!r}; make it (createdb {database}) or name another",
     ),
     (r'role ".*" does not exist', "the server knows no user {user!r}; name another in the URL"),
+)  # fmt: skip
+_PASSING = (  # what goes away by itself, as when the server restarts
     (
         r"starting up|shutting down|not yet accepting|in recovery mode",
         "the server is starting or stopping; try again in a moment",
+    ),
+    (
+        r"too many clients|too many connections|connection slots",
+        "the server has no connection left; try again later, or let it have more",
     ),
     (
         r"refused|[Tt]imed? ?out|timeout expired|socket .*No such file|failed to resolve|could not translate"
@@ -61,6 +67,8 @@ _REASONS = (  # what the server or its library says, and what to say instead
         "the connection to the server was lost; what was acknowledged is kept: try again",
     ),
 )  # fmt: skip
+# Connections that fail or are taken away; not 57P04, a database that was dropped.
+_AWAY_STATES = re.compile("08...|57P0[1235]|53300")
 
 
 def is_postgresql(address: str) -> bool:
@@ -117,12 +125,23 @@ def reason(error: DatabaseError, url: sa.URL) -> str:
     text = str(error.orig).strip()
     place = f"{url.host}, port {url.port or 5432}" if url.host else "this machine's own socket"
     known = {"user": url.username or "you", "database": url.database or url.username, "place": place}
-    for pattern, sentence in _REASONS:
+    for pattern, sentence in (*_LASTING, *_PASSING):
         if re.search(pattern, text):
             return sentence.format(**known)
     if getattr(error.orig, "sqlstate", None) == "42501":
         return f"{text.splitlines()[0]}; ask the database's owner for the right"
     return text.splitlines()[0]
+
+
+def is_away(error: DatabaseError) -> bool:
+    """Whether the server is away for the moment: the same work may succeed a little later."""
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        return _AWAY_STATES.fullmatch(state) is not None
+    # Without a state the library speaks, not the server: its text is all there is.
+    text = str(error.orig)
+    lasting = any(re.search(pattern, text) for pattern, _ in _LASTING)
+    return not lasting and any(re.search(pattern, text) for pattern, _ in _PASSING)
 
 
 def require_any_text(connection: sa.Connection, where: str) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dancematch.catalogue.sql import bulk_insert
 from dancematch.catalogue.sql.database import WRITE
+from dancematch.catalogue.sql.outage import repeated
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, dances, exclusions, tracks
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer.dance_rows import (
@@ -89,6 +90,7 @@ class DatabaseTarget:
     def __init__(self, where: str | Path, source: CopySource) -> None:
         self._store = Store(where, source.model_id, lazily=source.total > 0)
         self.where, self.batch_size = self._store.where, BATCH
+        self.outage = self._store.outage
 
     def put(self, batch: Sequence[DanceRows]) -> Copied:
         """Store the dances whose content is not there yet; read all of them back and compare."""
@@ -117,12 +119,14 @@ class DatabaseTarget:
         """Let go of the database."""
         self._store.close()
 
+    @repeated
     def _present(self, column: "sa.Column[str]", values: Sequence[str]) -> set[str]:
         """Return those of the values that a column of the dances has."""
         with self._store.transaction() as connection:
             query = sa.select(column).where(bulk_insert.is_among(connection, column, values))
             return set(connection.execute(query).scalars())
 
+    @repeated
     def _insert(self, batch: Sequence[DanceRows]) -> None:
         """Insert the dances: all of them at once or none."""
         try:
@@ -140,7 +144,9 @@ class DatabaseTarget:
             raise DanceExistsError(
                 f"another process added some of the same dances to {self.where}; start again to go on"
             ) from None
+        self._store.keep_ballast()
 
+    @repeated
     def _read_back(self, batch: Sequence[DanceRows]) -> dict[str, Checksums]:
         """Compute the checksums of what is in the database, by content."""
         query = sa.select(*_plain_columns(), dances.c.content_hash).join_from(tracks, dances)
