@@ -5,7 +5,6 @@ what is being added. Several processes may read while one writes, and writers ta
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
@@ -24,6 +23,8 @@ from dancematch.catalogue.records import (
 from dancematch.catalogue.sql import bulk_insert, change_log
 from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.database import WRITE, Database
+from dancematch.catalogue.sql.full_disk import spends_ballast
+from dancematch.catalogue.sql.outage import repeated
 from dancematch.catalogue.sql.rows import (
     damaged_words,
     dance_row,
@@ -34,9 +35,11 @@ from dancematch.catalogue.sql.rows import (
     words_row,
 )
 from dancematch.catalogue.sql.schema import dances, exclusions, tracks
+from dancematch.catalogue.stats import stored_bytes
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
+    DiskFullError,
     InputError,
     ModelMismatchError,
     UnknownDanceError,
@@ -55,6 +58,7 @@ _WORDS = [column for column in tracks.c if column.name not in ("joints", "joint_
 class Store(Database):
     """The dances of one catalogue, opened for one model's words."""
 
+    @repeated
     def find_content(self, content_hash: str) -> str | None:
         """Return the name of the dance with this content, if it is here."""
         with self.transaction() as connection:
@@ -62,6 +66,7 @@ class Store(Database):
                 sa.select(dances.c.dance_id).where(dances.c.content_hash == content_hash)
             ).scalar()
 
+    @repeated
     def has(self, dance_id: str) -> bool:
         """Whether a dance of that name is here."""
         with self.transaction() as connection:
@@ -86,6 +91,7 @@ class Store(Database):
         """Store a dance of one dancer or more; its name and its content must be new."""
         self.add_many([(dance, dancers)])
 
+    @repeated
     def add_many(
         self, batch: Sequence[tuple[Dance, Sequence[StoredTrack]]], excluded: Iterable[Exclusion] = ()
     ) -> None:
@@ -114,6 +120,7 @@ class Store(Database):
                     _insert_exclusion(connection, named[exclusion.dance_id], exclusion)
         except IntegrityError:
             raise self._explain_conflict([dance for dance, _ in batch]) from None
+        self.keep_ballast()
 
     def _explain_conflict(self, batch: Sequence[Dance]) -> DanceExistsError:
         """Return why a batch was refused: the first dance whose content or name exists already."""
@@ -142,7 +149,20 @@ class Store(Database):
         self.remove_many([dance_id])
 
     def remove_many(self, dance_ids: Iterable[str]) -> None:
-        """Remove dances: all of them or, if one is unknown, none."""
+        """Remove dances: all of them or, if one is unknown, none; a full disk is no reason to fail."""
+        names = list(dance_ids)
+        try:
+            self._remove(names)
+        except DiskFullError:  # what is overwritten goes into the log first
+            raise DiskFullError(
+                f"{self.where}: the disk is full, and to remove these dances takes about "
+                f"{stored_bytes(self, names) / 1e6 + 1:.0f} MB for a moment; nothing was removed: make so "
+                f"much room, or remove fewer at a time"
+            ) from None
+
+    @repeated
+    @spends_ballast
+    def _remove(self, dance_ids: Sequence[str]) -> None:
         with self.transaction(WRITE) as connection:
             generation = self.next_generation(connection)
             keys = self._keys(connection, dance_ids)
@@ -154,7 +174,7 @@ class Store(Database):
             for some in _split(keys.values()):
                 change_log.log_removed(self, connection, tracks.c.dance.in_(some), generation)
                 connection.execute(sa.delete(dances).where(dances.c.key.in_(some)))
-        self._truncate_log()
+        self.truncate_log()
 
     @staticmethod
     def _keys(connection: sa.Connection, dance_ids: Iterable[str]) -> dict[str, int | None]:
@@ -165,12 +185,7 @@ class Store(Database):
             keys |= {row.dance_id: row.key for row in connection.execute(query)}
         return keys
 
-    def _truncate_log(self) -> None:
-        """Truncate the log beside the file, which still has the removed dance."""
-        # The dance is removed whether or not this succeeds; the last process to close truncates the log too.
-        with suppress(CatalogueError):
-            self.pragma("wal_checkpoint(TRUNCATE)")
-
+    @repeated
     def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
         """Return every dance, or those of a label or collection, by name."""
         with self.transaction() as connection:
@@ -241,6 +256,7 @@ class Store(Database):
         names = ("key", "dance_id", "dancer", "label", "collection", "period_seconds", "period_strength")
         return KnownTrack(fingerprint=words, dance_key=row["dance"], **{name: row[name] for name in names})
 
+    @repeated
     def replace_words(
         self, model_id: str, made: Sequence[tuple[str, StoredTrack]], *, generation: int
     ) -> None:
@@ -269,13 +285,15 @@ class Store(Database):
             self.set_fact(connection, "model_id", model_id)
             change_log.restart_log(self, connection, now)
         self.model_id = model_id
-        self._truncate_log()
+        self.truncate_log()
 
     @staticmethod
     def _track_keys(connection: sa.Connection) -> dict[tuple[str, int], int]:
         query = sa.select(dances.c.dance_id, tracks.c.dancer, tracks.c.key).join(dances)
         return {(name, dancer): key for name, dancer, key in connection.execute(query)}
 
+    @repeated
+    @spends_ballast
     def exclude(self, dance_id: str, span: Span, reason: str | None = None) -> Exclusion:
         """Exclude a segment of a dance from matching; return the segment that is excluded now.
 
@@ -301,6 +319,8 @@ class Store(Database):
             change_log.log_changed(self, connection, tracks.c.dance == key, generation)
         return made
 
+    @repeated
+    @spends_ballast
     def clear_exclusions(self, dance_id: str) -> int:
         """Clear a dance's exclusions; return how many there were."""
         with self.transaction(WRITE) as connection:
@@ -311,6 +331,7 @@ class Store(Database):
                 change_log.log_changed(self, connection, tracks.c.dance == key, generation)
         return cleared
 
+    @repeated
     def exclusions(self, dance_id: str | None = None) -> list[Exclusion]:
         """Return the excluded segments of one dance or all, by name and time."""
         wanted = (exclusions.c.start, exclusions.c.end, exclusions.c.reason)
@@ -331,6 +352,7 @@ class Store(Database):
         """Return the skeletons of a dance, one motion per dancer; empty if they were not kept."""
         return [motion for motion in self.dancers(dance_id).values() if motion is not None]
 
+    @repeated
     def dancers(self, dance_id: str) -> dict[int, Motion | None]:
         """Return every dancer's skeletons by the dancer's number; None if they were not kept."""
         query = sa.select(tracks).join(dances).where(dances.c.dance_id == dance_id).order_by(tracks.c.dancer)

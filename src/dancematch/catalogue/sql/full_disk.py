@@ -19,7 +19,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from dancematch.errors import DiskFullError
 
 BALLAST_BYTES = 8 << 20
-"""Three dances of ten minutes with their skeletons can be removed in it, or a hundred of half a minute."""
+"""Three dances of ten minutes with their skeletons can be removed in it, or seventy of half a minute."""
 
 BALLAST_SUFFIX = ".ballast"
 
