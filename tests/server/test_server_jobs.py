@@ -215,3 +215,18 @@ def test_a_job_over_which_the_server_dies_again_and_again_is_given_up(tmp_path):
         table.close()
 
     assert [0] * MAX_ATTEMPTS + [1] == deaths
+
+
+def test_one_address_that_sends_slowly_keeps_only_half_of_the_queue(tmp_path):
+    """Its third of four places is refused, another address gets one, and a place that is given up is free."""
+    options = Options("dances.db", workers=1, queue=4, worker=PUPPET_WORKER)
+    table = JobTable(tmp_path / "jobs.db")
+    runner = JobRunner(table, tmp_path, options, Redaction("dances.db", str(tmp_path)), lambda *_: {})
+    for _ in range(2):
+        runner.reserve("198.51.100.1")
+    with pytest.raises(RefusedError, match="2 large files of this address"):
+        runner.reserve("198.51.100.1")
+    runner.reserve("198.51.100.2")
+    runner.release("198.51.100.1")
+    runner.reserve("198.51.100.1")
+    table.close()

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import anyio
-from starlette.datastructures import Address
 
 from dancematch.server.limits import RETRY_REQUESTS, SMALL_UPLOAD_BYTES
 from dancematch.server.problems import busy
@@ -22,9 +21,8 @@ class ConcurrencyLimit:
         self._used: Counter[str | None] = Counter()  # by address
 
     @contextmanager
-    def admit(self, client: Address | None) -> Iterator[None]:
+    def admit(self, address: str | None) -> Iterator[None]:
         """Count one user for the length of the `with` block, or refuse."""
-        address = None if client is None else client.host
         if self._used.total() >= self._most:
             raise busy(f"{self._most} {self._what} are under way already", RETRY_REQUESTS)
         if self._used[address] >= self._most_per_address:

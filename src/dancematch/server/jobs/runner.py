@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class JobRunner:
         self._table, self._uploads, self._options = table, uploads, options
         self._redaction, self._complete = redaction, complete
         self._changed = threading.Condition()
-        self._reserved = 0  # places in the queue for uploads that are still coming in
+        self._reserved: Counter[str | None] = Counter()  # places for uploads that are coming in, by address
         self._stopping = False
         self._running: dict[str, threading.Event] = {}
         self._cancelled: set[str] = set()
@@ -53,19 +54,23 @@ class JobRunner:
         for thread in self._threads:
             thread.start()
 
-    def reserve(self) -> None:
-        """Keep a place in the queue free, or refuse."""
+    def reserve(self, address: str | None) -> None:
+        """Keep a place in the queue free, or refuse; one address may keep half of them while it sends."""
         with self._changed:
             if self._stopping:
                 raise RefusedError(503, "not_ready", "the service is stopping", RETRY_QUEUE)
-            if self._table.count_by_state().get("waiting", 0) + self._reserved >= self._options.queue:
+            if self._table.count_by_state().get("waiting", 0) + self._reserved.total() >= self._options.queue:
                 raise busy(f"{self._options.queue} files are waiting already", RETRY_QUEUE)
-            self._reserved += 1
+            most = max(1, self._options.queue // 2)
+            if self._reserved[address] >= most:
+                raise busy(f"{most} large files of this address are coming in already", RETRY_QUEUE)
+            self._reserved[address] += 1
 
-    def release(self) -> None:
+    def release(self, address: str | None) -> None:
         """Give up a reserved place."""
         with self._changed:
-            self._reserved -= 1
+            self._reserved[address] -= 1
+            self._reserved += Counter()  # drops addresses that have none
 
     def submit(self, job: Job) -> None:
         """Queue a job whose place is reserved."""
@@ -171,13 +176,13 @@ class JobRunner:
 class QueueReservation:
     """A place in the queue for one upload: taken at most once, released at the end of the `with` block."""
 
-    def __init__(self, runner: JobRunner) -> None:
-        self._runner, self._taken = runner, False
+    def __init__(self, runner: JobRunner, address: str | None) -> None:
+        self._runner, self._address, self._taken = runner, address, False
 
     def take(self) -> None:
         """Reserve the place, or refuse."""
         if not self._taken:
-            self._runner.reserve()
+            self._runner.reserve(self._address)
             self._taken = True
 
     def __enter__(self) -> "QueueReservation":
@@ -185,4 +190,4 @@ class QueueReservation:
 
     def __exit__(self, *_: object) -> None:
         if self._taken:
-            self._runner.release()
+            self._runner.release(self._address)

@@ -87,7 +87,7 @@ class _EventStream(StreamingResponse):
 
     def __init__(self, request: Request, service: Service, job_id: str) -> None:
         super().__init__(_events(service, job_id), media_type=_EVENT_STREAM)
-        self._room = request.app.state.streams.admit(request.client)
+        self._room = request.app.state.streams.admit(request.client.host if request.client else None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""

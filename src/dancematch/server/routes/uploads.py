@@ -80,7 +80,8 @@ async def _sets_when_client_leaves(request: Request, stop: threading.Event) -> A
 @asynccontextmanager
 async def receive_upload(request: Request, service: Service) -> AsyncIterator[PendingUpload]:
     """The body of a request as a file, deleted afterwards unless a job needs it."""
-    with request.app.state.uploads.admit(request.client), QueueReservation(service.runner) as reservation:
+    address = request.client.host if request.client else None
+    with request.app.state.uploads.admit(address), QueueReservation(service.runner, address) as reservation:
         upload = await receive(
             request.stream(),
             service.folder.uploads,
