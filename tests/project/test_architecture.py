@@ -55,7 +55,7 @@ HOMES = {
     "pydantic": ("server/",),
     "starlette": ("server/",),
     "prometheus_client": ("server/metrics.py", "server/routes/about.py"),
-    "uvicorn": ("server/app.py",),
+    "uvicorn": ("server/app.py", "server/access/connections.py"),
     "ray": ("cluster/",),
 }
 HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy", "ray")

@@ -3,7 +3,7 @@
 uvicorn speaks HTTP; what it has no limits for is added to its protocol here. A connection that sends its
 headers too slowly, or does not read its answer, is closed. Where there are too many, in all or of one
 address, the one that has been without a request for longest gives way to a new one: connections that are
-held open and say nothing keep nobody out.
+held open and say nothing keep no other out.
 """
 
 import asyncio
