@@ -27,7 +27,7 @@ MAX_STRENGTH = 1e6  # of a period; by itself it is 0 to 1
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 TEXT_PATTERN = f"^[^{CONTROL_CLASS}]*$"
-# At least one character that can be seen: no white space, soft hyphen, joiner or mark of direction.
+# With one character or more that can be seen: no white space, soft hyphen, joiner or mark of direction.
 NAME_PATTERN = (
     rf"^[^{CONTROL_CLASS}]*[^{CONTROL_CLASS}\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff][^{CONTROL_CLASS}]*$"
 )
@@ -45,15 +45,20 @@ _NAMES = {
 def find_name_problem(kind: str, name: object) -> str | None:
     """Return what is wrong with a name of a kind, such as "label"; None if it can be kept."""
     what, longest = _NAMES[kind]
+    if isinstance(name, str) and len(name) <= longest and _NAME.fullmatch(name) and _is_encodable(name):
+        return None
     if not isinstance(name, str):
         return f"{what} is text, got {_shown(name)}"
     if has_controls(name):
         return f"{what} is one line without control characters, got {_shown(name)}"
     if not _NAME.fullmatch(name):
         return f"{what} needs a character that can be seen, got {_shown(name)}"
-    if len(name) > longest:
-        return f"{what} has at most {longest} characters, got {len(name)}: {_shown(name)}"
-    return None
+    return f"{what} has at most {longest} characters, got {len(name)}: {_shown(name)}"
+
+
+def _is_encodable(name: str) -> bool:
+    """Whether a text is made of whole characters, which patterns of other languages take for granted."""
+    return name.isascii() or not has_controls(name)
 
 
 def require_name(name: str, kind: str = "dance_id") -> None:
@@ -72,7 +77,7 @@ def _shown(value: object) -> str:
 
 def _lies_within(value: object, low: float, high: float) -> bool:
     """Whether a value is a number within limits, both included; NaN is within none."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    is_number = type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
     return is_number and low <= value <= high  # type: ignore[operator]  # numbers have an order, `Real` has none
 
 
@@ -147,11 +152,10 @@ class Exclusion:
 
 def find_dance_problems(dance: Dance) -> Iterator[str]:
     """Yield what is wrong with the names and values of a dance; nothing if it can be kept."""
-    given = {"label": dance.label, "collection": dance.collection}
-    names = {"dance_id": dance.dance_id, "source": dance.source}
-    names |= {kind: name for kind, name in given.items() if name is not None}
-    for kind, name in names.items():
-        problem = find_name_problem(kind, name)
+    for kind in ("dance_id", "source", "label", "collection"):
+        name = getattr(dance, kind)
+        without = name is None and kind in ("label", "collection")
+        problem = None if without else find_name_problem(kind, name)
         if problem is not None:
             yield problem
     if not (isinstance(dance.content_hash, str) and _HASH.fullmatch(dance.content_hash)):
