@@ -452,7 +452,7 @@ def scaled(motion: Motion, factor: float) -> Motion:
     [
         (standing(120), r"4\.0 s, does not move"),
         (collapsed(dance(1)), r"8\.7 s, all joints lie on one point"),
-        (scaled(dance(1), 1e6), r"8\.7 s, the body is some \d,\d{3},\d{3} times as large as a person"),
+        (scaled(dance(1), 1e5), r"8\.7 s, the body is some \d+,\d{3} times as large as a person"),
     ],
 )
 def test_a_body_that_cannot_dance_is_refused_like_nobody(tmp_path, known, body, reason):
