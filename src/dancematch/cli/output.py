@@ -155,14 +155,15 @@ def counted(items: Iterable[T], description: str, total: int | None = None) -> I
 
 
 @contextmanager
-def steps_bar(description: str, total: int) -> Iterator[Callable[[int, float], None]]:
-    """A progress bar on stderr; yields a function that takes the steps done and the loss at the last one."""
+def steps_bar(description: str, total: int) -> Iterator[Callable[[int, float | None], None]]:
+    """A progress bar on stderr; yields a function that takes the steps done and, if it is known, the loss."""
     with tqdm(
         total=total, desc=escape_controls(description), file=sys.stderr, disable=_bars_disabled()
     ) as bar:
 
-        def show(step: int, loss: float) -> None:
+        def show(step: int, loss: float | None) -> None:
             bar.update(step - bar.n)
-            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+            if loss is not None:
+                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
         yield show

@@ -223,7 +223,7 @@ def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan"
     with steps_bar("training", plan.training.steps) as show:
 
         def tell(progress: "StepReport") -> None:
-            show(progress.step, progress.losses["total"])
+            show(progress.step, progress.losses.get("total"))  # a report of a check has no losses
             if progress.check is not None:
                 say(f"step {progress.step}: {_summary(progress.check)}")
 
