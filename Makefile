@@ -5,13 +5,17 @@ BIN := .venv/bin
 # One test process more than there are cores, since tests wait for servers and workers; one thread each.
 TESTS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: demo test lint eval bench clean
+.PHONY: demo test fuzz lint eval bench clean
 
 demo: .venv/installed  ## render dances, recognise them from video, write demo/report.html
 	$(BIN)/dancematch demo
 
 test: .venv/installed-dev lint  ## everything CI checks
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(TESTS) --dist loadfile
+
+fuzz: .venv/installed-dev  ## damaged files by the thousand: make fuzz [FUZZ=1000 per format] [FUZZ_SEED=1]
+	FUZZ=$(or $(FUZZ),1000) FUZZ_SEED=$(or $(FUZZ_SEED),1) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/pytest tests/formats/test_fuzzing.py -n $(TESTS) --timeout 0
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dancematch import formats
 from dancematch.skeletons import BLAZEPOSE33, BODY15, COCO17
@@ -214,6 +215,23 @@ def write_alphapose(path: Path) -> None:
         for n, frame in enumerate(pixels())
     ]  # fmt: skip
     path.write_text(json.dumps(results))
+
+
+def write_comotion(path: Path, **changes: Any) -> None:
+    """Two tracks one after the other; the last row is padding. Needs torch, and is no sample therefore."""
+    torch = pytest.importorskip("torch")
+    pose = torch.zeros(8, 72)
+    pose[:, 0] = np.pi  # upright in a camera whose y points down
+    betas = torch.ones(8, 10)
+    betas[7] = 0
+    content = {
+        "id": torch.tensor([3, 3, 3, 3, 3, 9, 9, 9]),
+        "frame_idx": torch.tensor([0, 1, 2, 4, 5, 2, 3, 4]),
+        "pose": pose,
+        "trans": torch.tensor([0.0, 1.0, 4.0]).repeat(8, 1),
+        "betas": betas,
+    }
+    torch.save({**content, **changes}, path)
 
 
 SAMPLES: dict[str, Callable[[Path], None]] = {

@@ -7,7 +7,7 @@ import pytest
 from dancematch import formats
 from dancematch.errors import FormatError, MissingExtraError
 from dancematch.skeletons import SMPL24
-from formats_samples import write_amass
+from formats_samples import write_amass, write_comotion
 
 
 def place(motion, joint, frame=0):
@@ -88,24 +88,6 @@ def test_unusable_poses_are_refused(tmp_path, changes):
     write_amass(tmp_path / "a.npz", **changes)
     with pytest.raises(FormatError, match=r"a\.npz"):
         formats.read(tmp_path / "a.npz")
-
-
-def write_comotion(path, **changes):
-    """Two tracks one after the other; the last row is padding."""
-    torch = pytest.importorskip("torch")
-    pose = torch.zeros(8, 72)
-    pose[:, 0] = np.pi  # upright in a camera whose y points down
-    betas = torch.ones(8, 10)
-    betas[7] = 0
-    content = {
-        "id": torch.tensor([3, 3, 3, 3, 3, 9, 9, 9]),
-        "frame_idx": torch.tensor([0, 1, 2, 4, 5, 2, 3, 4]),
-        "pose": pose,
-        "trans": torch.tensor([0.0, 1.0, 4.0]).repeat(8, 1),
-        "betas": betas,
-    }
-    torch.save({**content, **changes}, path)
-    return torch
 
 
 def test_comotion_tracks_are_dancers(tmp_path):
