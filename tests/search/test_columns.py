@@ -1,4 +1,3 @@
-import json
 import os
 import subprocess
 import sys
@@ -457,7 +456,7 @@ def test_damaged_places_lead_nowhere_outside(stored, monkeypatch):
 )
 def test_another_format_counts_as_no_cache(stored, change):
     path = stored[1] / "columns.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    folder_parts.write_json(path, folder_parts.read_json(path) | change)
 
     assert HistogramColumns.load(stored[1], "7") is None
 

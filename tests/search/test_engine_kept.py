@@ -1,7 +1,6 @@
 """The engine as it lives: changed, kept in a folder, opened again, searched by several threads at once."""
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -273,9 +272,24 @@ def test_a_damaged_header_counts_as_no_cache(kept, place):
 @pytest.mark.parametrize("change", [{"format": 9}, {"tracks": 7}, {"runs": [[1, 2, 3]]}, {"background": "x"}])
 def test_a_document_that_says_otherwise_counts_as_no_cache(kept, change):
     path = kept[1] / "engine.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    folder_parts.write_json(path, folder_parts.read_json(path) | change)
 
     assert opened(kept[1]) is None
+
+
+@pytest.mark.parametrize("name", ["engine.json", "dances.json", "columns.json"])
+def test_a_flipped_bit_in_a_document_counts_as_no_cache(kept, name):
+    """Wherever it is: another letter of a name would be as good a name."""
+    path = kept[1] / name
+    whole = path.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 50)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        assert opened(kept[1]) is None, place
+    path.write_bytes(whole)
+
+    assert opened(kept[1]) is not None
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):

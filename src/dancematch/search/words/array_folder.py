@@ -88,10 +88,19 @@ def _put_in_place(unfinished: Path, folder: Path) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a small document."""
-    with path.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(content))  # in one piece: dump() is several times slower
+    """Write a document with its checksum in the first line."""
+    text = json.dumps(content).encode()  # in one piece: dump() is several times slower
+    with path.open("wb") as file:
+        file.write(b"%08x\n" % zlib.crc32(text) + text)
         _sync(file.fileno(), file)
+
+
+def read_json(path: Path) -> Any:
+    """Return a document; raises one of `DAMAGE` if it is not what was written."""
+    checksum, _, text = path.read_bytes().partition(b"\n")
+    if int(checksum, 16) != zlib.crc32(text):
+        raise ValueError(f"{path.name} is damaged")
+    return json.loads(text)
 
 
 def write_parts(path: Path, kind: Any, parts: Sequence[NDArray[Any]]) -> int:
@@ -149,5 +158,5 @@ def split_array(whole: Parts, sizes: Any) -> list[Parts]:
 
 def read_about(path: Path, form: int, stamp: str) -> Mapping[str, Any] | None:
     """Return the document that describes a folder, if it is of this format and stamp."""
-    about = json.loads(path.read_text(encoding="utf-8"))
+    about = read_json(path)
     return about if about["format"] == form and about["stamp"] == stamp else None

@@ -4,7 +4,6 @@ Opening maps the files; only what searches touch is read. Not checked on opening
 `WordStore` clips to the vocabulary, and the postings, whose kernels check every number they follow.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from dancematch.search.words.array_folder import (
     is_large,
     map_array,
     read_about,
+    read_json,
     remove_folder,
     replace_folder,
     split_array,
@@ -61,7 +61,7 @@ def load_index_cache(folder: Path, stamp: str, model: Mapping[str, Any]) -> Sear
 def read_stamp(folder: Path) -> str | None:
     """Return the stamp of the cache in a folder, if there is one."""
     try:
-        return str(json.loads((folder / ABOUT).read_text(encoding="utf-8"))["stamp"])
+        return str(read_json(folder / ABOUT)["stamp"])
     except DAMAGE:
         return None
 
@@ -145,7 +145,7 @@ def _read(folder: Path, about: Mapping[str, Any], columns: HistogramColumns) -> 
         split_array(whole("occurrences", np.uint32), sizes),
         split_array(whole("times", np.uint16), sizes),
     )
-    names = json.loads((folder / "dances.json").read_text(encoding="utf-8"))
+    names = read_json(folder / "dances.json")
     arrays = (whole("facts", FACTS), whole("living", np.bool_), whole("entries", ENTRY))
     stored = StoredEntries(*arrays, names["names"], names["texts"])
     _require_whole(stored, tracks, columns)
