@@ -221,6 +221,17 @@ def test_rounded_milliseconds_are_an_even_clock(tmp_path):
     assert motion.fps == pytest.approx(30, rel=1e-3)
 
 
+@pytest.mark.parametrize(("first", "start"), [(0, 0), (2_500, 2.5), (1_700_000_000_000, 0)])
+def test_times_of_day_are_counted_from_the_first_frame(tmp_path, first, start):
+    """A clip may begin late in its video, but not after ten hours of it."""
+    frames = [
+        {"timestamp_ms": first + 40 * n, "worldLandmarks": landmarks(p)} for n, p in enumerate(coco_joints())
+    ]
+    (motion,) = formats.read(write_json(tmp_path / "a.json", frames))
+
+    assert (start, 25) == (motion.start, pytest.approx(motion.fps))
+
+
 def test_picture_landmarks_serve_where_there_are_no_world_ones(tmp_path):
     """Fractions of the picture become metres by the torso, with the picture's shape undone."""
     frames = []

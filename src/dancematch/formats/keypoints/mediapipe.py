@@ -151,8 +151,13 @@ def _is_size(value: Any) -> bool:
 
 
 def _read_times(listed: list[Any]) -> Array | None:
-    """Return the seconds of each frame where all carry a rising time stamp."""
+    """Return the seconds of each frame where all carry a rising time stamp.
+
+    Stamps count from the clip's beginning, so that the first may be above 0; times of day, which no clip
+    reaches, are counted from the first frame.
+    """
     if (found := find_stamps(listed, _CLOCKS)) is None:
         return None
     name, stamps = found
-    return to_seconds(stamps, _CLOCKS[name], name)
+    times = to_seconds(stamps, _CLOCKS[name], name)
+    return times - times[0] if times[0] > limits.MAX_SECONDS else times
