@@ -90,7 +90,7 @@ def _tell_briefly(path: Path, error: InputError) -> InputError:
 
 
 def write(path: str | Path, motions: Sequence[Motion], *, overwrite: bool = False) -> None:
-    """Write `.npz` (everything, any number of dancers) or `.bvh` (one dancer, for animation software).
+    """Write `.npz` (everything), `.glb` (moving figures, for 3D viewers) or `.bvh` (one dancer, to animate).
 
     The file appears whole or not at all, and replaces another only where `overwrite` says so.
     """
@@ -106,5 +106,9 @@ def write(path: str | Path, motions: Sequence[Motion], *, overwrite: bool = Fals
         if len(motions) != 1:
             raise InputError(f"{path} was not written: .bvh holds one dancer, got {len(motions)}; use .npz")
         bvh_write.write(path, motions[0], overwrite=overwrite)
+    elif suffix == ".glb":
+        from dancematch.formats.motion_capture import gltf_write
+
+        gltf_write.write(path, motions, overwrite=overwrite)
     else:
-        raise InputError(f"{path} was not written: motions are written as .npz or .bvh, not {suffix!r}")
+        raise InputError(f"{path} was not written: motions are written as .npz, .bvh or .glb, not {suffix!r}")

@@ -17,6 +17,8 @@ from dancematch.pose.estimators import ESTIMATORS, make_estimator
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.file_analysis import Analysis
 
+_FILE_SUFFIXES = (".npz", ".bvh", ".glb")  # of an output that is no folder
+
 
 @dataclass(frozen=True)
 class PoseOptions:
@@ -50,7 +52,8 @@ class WordOptions:
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path),
-    help="A folder for an .npz file per video; for the words of one clip, or the motion of words, a file.",
+    help="A folder for an .npz file per video; of one clip, a file for its skeletons (.npz, .bvh, .glb) or "
+    "words (.npz); a file for the motion of words.",
 )  # fmt: skip
 @option_group("pose", PoseOptions)
 @option_group("word", WordOptions)
@@ -60,16 +63,18 @@ def extract_command(
 ) -> None:
     """Write the skeletons of every dancer in SOURCEs (videos or motion files) to OUTPUT, one .npz per source.
 
-    What is there already is not done again: after Ctrl-C, run the same command.
+    What is there already is not done again: after Ctrl-C, run the same command. Of one SOURCE, OUTPUT may
+    be a file: .glb (figures that move in Blender, in browsers and other 3D viewers), .bvh (one dancer, for
+    animation software) or .npz.
 
     With --words, the motion words that a search compares are written instead: 'dancematch search' takes
     them like the clip. A SOURCE that holds words, or a dance of a catalogue, is turned back into motion:
-    OUTPUT is a .bvh file (one dancer, for animation software) or an .npz file (any number). What
-    words do not tell (the dancer's build, the height above the floor) is made up.
+    OUTPUT is such a file. What words do not tell (the dancer's build, the height above the floor) is made up.
 
     \b
     Example:
       dancematch extract clips/*.mp4 -o skeletons
+      dancematch extract phone.mp4 -o phone.glb
       dancematch extract phone.mp4 --words -o phone-words.npz
       dancematch extract phone-words.npz -o phone.bvh
       dancematch extract dances.db --dance thriller -o thriller.bvh
@@ -89,6 +94,8 @@ def extract_command(
         else:
             found = read_dance(sources[0], word.dance_id, word.model)
         write_motion(found, output, dancer=word.dancer, model=word.model, force=word.force, as_json=as_json)
+    elif output.suffix.lower() in _FILE_SUFFIXES and not output.is_dir():
+        _write_file(paths, output, pose, word.force, as_json)
     else:
         _write_skeletons(paths, output, pose, as_json)
 
@@ -106,6 +113,25 @@ def _refuse_contradictions(
         )
     if word.dancer is not None and not from_words:
         raise click.UsageError("--dancer chooses among those of a file of words, or of --dance")
+
+
+def _write_file(places: list[Path], output: Path, pose: PoseOptions, force: bool, as_json: bool) -> None:
+    """Write the skeletons of one clip to a file."""
+    from dancematch import formats
+    from dancematch.pipeline.analysis.analyse_files import analyse_files
+    from dancematch.pipeline.analysis.clip_files import find_clips
+
+    clips = find_clips(places)
+    if len(clips) != 1:
+        raise click.UsageError(f"{output} is one file, but {len(clips)} clips are given: name a folder")
+    require_free(output, force)
+    make = partial(make_estimator, pose.estimator, pose.weights)
+    with share_bar("extracting") as tell:
+        (found,) = analyse_files(clips, make_estimator=make, on_progress=tell)
+    if found.error is not None:
+        raise found.error
+    formats.write(output, found.motions, overwrite=force)
+    _show_extracted(found, output, as_json)
 
 
 def _write_skeletons(videos: list[Path], output: Path, pose: PoseOptions, as_json: bool) -> None:
