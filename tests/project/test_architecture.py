@@ -57,6 +57,8 @@ HOMES = {
     "prometheus_client": ("server/metrics.py", "server/routes/about.py"),
     "uvicorn": ("server/app.py", "server/access/connections.py"),
     "ray": ("cluster/",),
+    "pandas": ("pipeline/",),
+    "pyarrow": ("pipeline/",),
 }
 HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy", "ray")
 PATIENCE_SECONDS = 0.5

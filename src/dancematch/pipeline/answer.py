@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.query import QueryClip
@@ -11,6 +11,10 @@ from dancematch.pipeline.wording import verdict_sentence
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import IgnoredTrack, Match, Span, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 _STRENGTH: dict[Verdict, int] = {"match": 2, "possible match": 1, "no match": 0}
 
@@ -96,6 +100,18 @@ class Answer:
             ],
             "ignored": [describe_ignored(one) for one in self.ignored],
         }
+
+    def to_arrow(self) -> "pa.Table":
+        """One row per dancer and candidate, columns named as `--json` has them."""
+        from dancematch.pipeline.tables import candidates_to_arrow
+
+        return candidates_to_arrow(self.dancers)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The same as a data frame."""
+        from dancematch.pipeline.tables import to_pandas
+
+        return to_pandas(self.to_arrow())
 
 
 def _key(match: Match) -> tuple[float, float, str]:

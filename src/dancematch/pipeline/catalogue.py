@@ -31,6 +31,9 @@ from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Match, Motion, Span
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
     from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.query import QueryClip
     from dancematch.search.engine import Engine
@@ -191,6 +194,18 @@ class Catalogue:
     def dances(self, *, label: str | None = None, collection: str | None = None) -> list[Dance]:
         """What is known, or what of it has this label or is of this collection, by name."""
         return self._store.dances(label=label, collection=collection)
+
+    def to_arrow(self, *, label: str | None = None, collection: str | None = None) -> "pa.Table":
+        """One row per dance, columns named as `list --json` has them; arguments are those of `dances`."""
+        from dancematch.pipeline.tables import dances_to_arrow
+
+        return dances_to_arrow(self.dances(label=label, collection=collection))
+
+    def to_pandas(self, *, label: str | None = None, collection: str | None = None) -> "pd.DataFrame":
+        """The same as a data frame."""
+        from dancematch.pipeline.tables import to_pandas
+
+        return to_pandas(self.to_arrow(label=label, collection=collection))
 
     def require_any(self, label: str | None, collection: str | None) -> None:
         """Refuse a label, or a collection, that no dance has; None is not asked about."""
