@@ -91,6 +91,15 @@ def test_each_dance_is_one_line_whatever_a_catalogue_holds():
     ]
 
 
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-x", "@x", "\uff1d1", "'quoted"])
+def test_no_name_is_a_formula(name):
+    """A spreadsheet shows it as text; a reader drops the first apostrophe. Numbers stay numbers."""
+    heading, line = dances_to_csv([Dance(name, "x.npz", digest(1), -1.5)])
+    (row,) = rows_of(f"{heading}\n{line}\n")
+
+    assert (f"'{name}", "x.npz", "-1.5") == (row["dance_id"], row["source"], row["seconds"])
+
+
 def test_a_catalogue_is_a_table_of_dances(known):
     frame, table = known.to_pandas(), known.to_arrow(label="studio")
 

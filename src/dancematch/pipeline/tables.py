@@ -6,6 +6,7 @@ What JSON nests has a column per leaf: `query.start`, `parts.synchrony`. Lists s
 import csv
 import dataclasses
 import io
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,30 +35,37 @@ _CANDIDATE_COLUMNS = {
     "log_ratio": "double", "evalue": "double", "same_performance": "bool",
 }  # fmt: skip
 _PARTS, _PASSAGES = "parts.", "passages"
+# With these a spreadsheet begins a formula; some take the full-width forms of East Asian keyboards too.
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_APOSTROPHE = "'"
 
 
 def dances_to_csv(dances: Iterable[Dance]) -> Iterator[str]:
-    """Yield the lines of a table of dances, the names of the columns first.
-
-    A control character, which only a catalogue that was edited by hand can hold, is escaped, so that each
-    dance is one line.
-    """
-    yield _csv_line(_DANCE_COLUMNS)
+    """Yield the lines of a table of dances, the names of the columns first."""
+    yield csv_line(_DANCE_COLUMNS)
     for dance in dances:
         values = dataclasses.asdict(dance)
-        yield _csv_line(values[name] for name in _DANCE_COLUMNS)
+        yield csv_line(values[name] for name in _DANCE_COLUMNS)
 
 
-def _csv_line(values: Iterable[Any]) -> str:
+def csv_line(values: Iterable[Any]) -> str:
+    """Return values as one line of CSV that a spreadsheet opens safely.
+
+    Text that it would take for a formula is preceded by an apostrophe, and so is text that begins with one: a
+    reader drops the first. Control characters are visible, as in Python's source; what is no number is empty.
+    """
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow([_csv_cell(value) for value in values])
     return line.getvalue()
 
 
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return escape_controls(value) if isinstance(value, str) else value
+def _csv_cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    text = escape_controls(str(value))
+    return _APOSTROPHE + text if text.startswith((*_FORMULA_SIGNS, _APOSTROPHE)) else text
 
 
 def dances_to_arrow(dances: Iterable[Dance]) -> "pa.Table":
