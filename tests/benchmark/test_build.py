@@ -23,7 +23,7 @@ from dancematch.benchmark.alignment import align_skeleton
 from dancematch.benchmark.build import BuildResult, build
 from dancematch.benchmark.build_folder import BuildFolder
 from dancematch.benchmark.build_plan import Edition
-from dancematch.benchmark.clip_info import clip_info_path, normalise_licence
+from dancematch.benchmark.clip_info import normalise_licence
 from dancematch.benchmark.labels import Label, Labeller
 from dancematch.benchmark.release import Release, read_release
 from dancematch.benchmark.splits import assign_splits, hash_performers
@@ -31,6 +31,7 @@ from dancematch.benchmark.synthetic_edition import EditionSettings, render_editi
 from dancematch.errors import FormatError, InputError
 from dancematch.model.tokeniser import load_model
 from dancematch.motion import clean
+from dancematch.pipeline.analysis.info_files import info_path
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -104,7 +105,7 @@ def test_alignment_only_smooths_and_moves():
 def write_info(clip: Path, title: str, uploader: str = "@Ann Example", **more: object) -> None:
     """Write the information that yt-dlp would write beside a clip."""
     info = {"title": title, "tags": None, "uploader_id": uploader, "uploader": "Ann Example", **more}
-    clip_info_path(clip).write_text(json.dumps(info), encoding="utf-8")
+    info_path(clip).write_text(json.dumps(info), encoding="utf-8")
 
 
 def write_clips(folder: Path) -> list[Path]:
@@ -113,7 +114,7 @@ def write_clips(folder: Path) -> list[Path]:
     write_info(clips[0], "Orange Justice by Ann Example", license="CC BY")
     write_info(clips[1], "floss dance", uploader="ann example", license="© Ann Example 2026")
     write_info(clips[2], "Orange Justice", uploader="bob", uploader_id="bob", id="x", extractor_key="Site")
-    clip_info_path(clips[3]).write_text(
+    info_path(clips[3]).write_text(
         json.dumps({"title": "Floss", "uploader_id": "carla", "dancematch": {"by": "carla"}})
     )
     write_info(clips[4], "Floss emote or Orange Justice?")

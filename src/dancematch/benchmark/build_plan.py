@@ -77,12 +77,7 @@ def plan_build(
     """Sort the clips in `videos`; answers in review.csv take precedence over labels found in the texts."""
     answers = build_folder.read_answers({key: label.name for key, label in labeller.labels.items()})
     own = {build_folder.release.absolute(), (build_folder.folder / "clips").absolute()}
-    paths = [
-        path
-        for path in find_clips(videos)
-        # A .json beside videos is a downloader's, though elsewhere it might be a motion.
-        if path.suffix != ".json" and not own & set(path.absolute().parents)
-    ]
+    paths = [path for path in find_clips(videos) if not own & set(path.absolute().parents)]
     labelled, review, quarantine, left_out = [], [], [], 0
     known: dict[str, Path] = {}
     for done, path in enumerate(paths, start=1):

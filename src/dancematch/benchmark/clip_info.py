@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dancematch.errors import InputError
-from dancematch.formats.files import read_json
+from dancematch.pipeline.analysis.info_files import has_info, info_path, read_info, read_text_field
 
-SUFFIX = ".info.json"
 _UPLOADER_FIELDS = ("uploader_id", "channel_id", "uploader")
 
 
@@ -26,31 +25,24 @@ class ClipInfo:
     conditions: Mapping[str, Any] = field(default_factory=dict)  # what a rendered clip shows
 
 
-def clip_info_path(clip: Path) -> Path:
-    """Where yt-dlp writes the information about a clip."""
-    return clip.with_name(clip.stem + SUFFIX)
-
-
 def read_clip_info(clip: Path) -> ClipInfo:
     """The information beside a clip."""
-    path = clip_info_path(clip)
-    if not path.is_file():
+    path = info_path(clip)
+    if not has_info(clip):
         raise InputError(f"there is no {path.name} beside it; yt-dlp writes one with --write-info-json")
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise InputError(f"{path.name} does not hold what yt-dlp writes: one JSON object")
+    found = read_info(path)
     tags = found.get("tags") or ()
     if not isinstance(tags, list | tuple):
         raise InputError(f"{path.name} does not hold what yt-dlp writes: its tags are no list")
-    site, video = _text(found, "extractor_key"), _text(found, "id")
+    site, video = read_text_field(found, "extractor_key"), read_text_field(found, "id")
     conditions = found.get("dancematch")
     return ClipInfo(
-        title=_text(found, "title"),
+        title=read_text_field(found, "title"),
         tags=tuple(str(tag) for tag in tags),
-        description=_text(found, "description"),
+        description=read_text_field(found, "description"),
         uploaders=frozenset(_uploaders(found)),
         video_id=f"{site}:{video}" if site and video else None,
-        licence=normalise_licence(_text(found, "license")),
+        licence=normalise_licence(read_text_field(found, "license")),
         conditions=conditions if isinstance(conditions, dict) else {},
     )
 
@@ -83,14 +75,9 @@ def normalise_licence(text: str) -> str | None:
     return "another"
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
-    return str(value) if isinstance(value, str | int) else ""
-
-
 def _uploaders(found: Mapping[str, Any]) -> Iterator[str]:
     """Ids and handles without site-specific spelling: @Ann and ann count as one uploader."""
     for name in _UPLOADER_FIELDS:
-        value = _text(found, name).strip().removeprefix("@").casefold()
+        value = read_text_field(found, name).strip().removeprefix("@").casefold()
         if value:
             yield value

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dancematch.benchmark.clip_info import SUFFIX
 from dancematch.benchmark.labels import Label
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.motion import change_tempo, excerpt, mirror, perturb
 from dancematch.pipeline.analysis.file_analysis import Progress
+from dancematch.pipeline.analysis.info_files import INFO_SUFFIX
 from dancematch.synthetic.dance.choreography import Choreography, Dancer, compose_dance, perform
 from dancematch.synthetic.rendering.camera import Camera
 from dancematch.synthetic.rendering.mannequin import Appearance
@@ -161,7 +161,7 @@ class SyntheticRecording:
         path = folder / f"{self.name}.mp4"
         if not path.exists():
             info = json.dumps(self.info(), indent=1).encode()
-            write_bytes(folder / f"{self.name}{SUFFIX}", info, overwrite=True)
+            write_bytes(folder / f"{self.name}{INFO_SUFFIX}", info, overwrite=True)
             appearances = [Appearance.random(self.dancer), Appearance.random(self._second_dancer)]
             camera = Camera(azimuth=self.azimuth, height=self.height)
             render(self.motions(), path, appearances=appearances, camera=camera, size=self.size)

@@ -75,12 +75,16 @@ def is_motion_file(path: str | Path) -> bool:
 
 
 def holds_motion(path: str | Path) -> bool:
-    """Whether `path`, found in a folder, is to be read: a table (.csv) only if its columns are joints.
+    """Whether `path`, found in a folder, is to be read: a .csv or .json file only if it looks like motion.
 
-    Labels and indexes lie beside recordings as tables too. A table that is named is read, or refused
-    with the reason.
+    Labels, indexes and settings lie beside recordings too. A file that is named is read, or refused with
+    the reason.
     """
     path = Path(path)
+    if path.suffix.lower() == ".json":
+        from dancematch.formats.json_detection import is_motion_json
+
+        return is_motion_json(path)
     if path.suffix.lower() != ".csv" or path.is_dir():
         return is_motion_file(path)
     return _is_motion_table(path)

@@ -1,9 +1,10 @@
 """Files -> stored dances: what `add` does with each of them."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from dancematch.motion import to_body15
 from dancematch.pipeline.analysis.analyse_files import Analyser
 from dancematch.pipeline.analysis.clip_files import content_hash, rename_in_error
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
+from dancematch.pipeline.analysis.info_files import read_title
 from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose.selection import select_motions
 from dancematch.types import Fingerprint, IgnoredTrack, Motion
+
+_NOTHING_SEEN = "\ufffd"  # the name of what has only blanks for a name
 
 Dancers = Sequence[tuple[Motion | None, Fingerprint]]  # skeletons, if they are known, and words
 
@@ -40,28 +44,65 @@ class Added:
     seconds: float = 0.0
     error: DanceMatchError | None = None
     ignored: tuple[IgnoredTrack, ...] = ()  # tracks of the file that are no dancers
+    note: str | None = None  # why it is not named by its title
 
 
-def name_dance(path: Path) -> str:
+class NameOfFile(str):
+    """A dance's name by its file, in want of a better one: the title in an `.info.json` beside it wins."""
+
+    __slots__ = ()
+
+
+class ChosenName(NamedTuple):
+    """The name that a dance gets, and what its user should know about it."""
+
+    name: str
+    note: str | None = None
+
+
+def name_dance(path: Path) -> NameOfFile:
     """The name of a dance by its file: one that the catalogue takes, whatever bytes the file's name has.
 
     Control characters become U+FFFD; a name that is too long is cut and has a digest of the whole of it, so
     that two long names that begin alike stay two.
     """
-    return _clean_name(path.stem or path.resolve().stem, "dance_id", MAX_NAME_LENGTH)
+    return NameOfFile(_clean_name(_decode_name(_stem_of(path)), "dance_id", MAX_NAME_LENGTH))
 
 
 def name_source(path: Path) -> str:
     """The name of a dance's recording: that of the file without its folder, cleaned like the dance's."""
-    return _clean_name(path.name or path.resolve().name, "source", MAX_FILE_NAME_LENGTH)
+    return _clean_name(_decode_name(path.name or path.resolve().name), "source", MAX_FILE_NAME_LENGTH)
+
+
+def propose_names(path: Path) -> list[str]:
+    """Names for the dance of a downloaded video by its title, the best first; none if it has no title.
+
+    They are cleaned and shortened like a file's. The last has the file's name, for titles without uploader
+    and id. An `.info.json` that is of no use is an `InputError`.
+    """
+    found = read_title(path)
+    if found is None:
+        return []
+    proposals = (*found.proposals(), f"{found.title} ({_decode_name(_stem_of(path))})")
+    names = [_clean_name(one, "dance_id", MAX_NAME_LENGTH) for one in proposals]
+    return [] if names[0] == _NOTHING_SEEN else names
+
+
+def _stem_of(path: Path) -> str:
+    return path.stem or path.resolve().stem
+
+
+def _decode_name(name: str) -> str:
+    """A file's name, U+FFFD for each byte that is no character."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _clean_name(name: str, kind: str, longest: int) -> str:
-    clean = replace_controls(name.encode(errors="surrogateescape").decode(errors="replace"))
+    clean = replace_controls(name)
     if len(clean) > longest:
         digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
         clean = f"{clean[: longest - len(digest) - 1]}-{digest}"
-    return "\ufffd" if find_name_problem(kind, clean) else clean  # only blanks are left to be wrong
+    return _NOTHING_SEEN if find_name_problem(kind, clean) else clean  # only blanks are left to be wrong
 
 
 def tokenise_dancers(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> Dancers:
@@ -93,6 +134,16 @@ def _move_to_origin(motion: Motion) -> Motion:
 
 
 @dataclass(frozen=True)
+class _Work:
+    """The files of one run that have to be analysed, and others with the very content of one of them."""
+
+    originals: dict[str, Path] = field(default_factory=dict)  # by content hash
+    names: dict[Path, ChosenName] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)  # these names
+    copies: dict[Path, Path] = field(default_factory=dict)  # each with its original
+
+
+@dataclass(frozen=True)
 class Ingest:
     """Adds clips to a catalogue; `analyser` runs here, in several processes or on a cluster."""
 
@@ -103,48 +154,62 @@ class Ingest:
     collection: str | None = None
 
     def add(self, names: Mapping[Path, str], on_progress: Progress | None = None) -> Iterator[Added]:
-        """What becomes of each file, given with the name of its dance; a bad one spoils nothing else."""
+        """What becomes of each file, given with the name of its dance; a bad one spoils nothing else.
+
+        In place of a `NameOfFile`, the title beside the file is taken.
+        """
         self.store.require_writable()
         for kind, given in (("label", self.label), ("collection", self.collection)):
             if given is not None:
                 require_name(given, kind)  # before the long work
-        originals: dict[str, Path] = {}  # the files that have to be analysed, by content hash
-        copies: dict[Path, Path] = {}  # files with the content of one of those
+        work = _Work()
         for path, name in names.items():
-            early = self._check(path, name, originals, copies)
+            early = self._check(path, name, work)
             if early is not None:
                 yield early
         results: dict[Path, Added] = {}
-        hashes = {path: digest for digest, path in originals.items()}
+        hashes = {path: digest for digest, path in work.originals.items()}
         for analysis in self.analyser(hashes, on_progress):
             path = analysis.path
-            results[path] = self._store(analysis, names[path], hashes[path])
+            chosen = work.names[path]
+            results[path] = replace(self._store(analysis, chosen.name, hashes[path]), note=chosen.note)
             yield results[path]
-        for path, original in copies.items():
+        for path, original in work.copies.items():
             error = rename_in_error(results[original].error, original, path)
-            yield replace(results[original], path=path, skipped=error is None, error=error)
+            yield replace(results[original], path=path, skipped=error is None, error=error, note=None)
 
-    def _check(
-        self, path: Path, name: str, originals: dict[str, Path], copies: dict[Path, Path]
-    ) -> Added | None:
-        """The result of a file that needs no analysis; any other is entered in one of the two tables."""
+    def _check(self, path: Path, name: str, work: _Work) -> Added | None:
+        """The result of a file that needs no analysis; any other is entered as work."""
         try:
             require_name(name)
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
-        if digest in originals:
-            copies[path] = originals[digest]
+        if digest in work.originals:
+            work.copies[path] = work.originals[digest]
             return None
         present = self.store.find_content(digest)
         if present is not None:
             return Added(path, present, skipped=True)
-        if self.store.has(name):
-            taken = f"{name!r} is already the name of another dance in {self.store.where}"
+        chosen = self._choose_name(path, name, work.taken)
+        if self.store.has(chosen.name):
+            taken = f"{chosen.name!r} is already the name of another dance in {self.store.where}"
             other = "the content is new: rename the file or give an id"
             return Added(path, error=DanceExistsError(f"{taken}; {other}"))
-        originals[digest] = path
+        work.originals[digest], work.names[path] = path, chosen
+        work.taken.add(chosen.name)
         return None
+
+    def _choose_name(self, path: Path, name: str, taken: Collection[str]) -> ChosenName:
+        """The name that was given or, in place of the file's, the first by its title that no other has."""
+        if not isinstance(name, NameOfFile):
+            return ChosenName(name)
+        try:
+            proposals = propose_names(path)
+        except InputError as error:
+            return ChosenName(str(name), f"{error}; the dance is named by its file")
+        free = (one for one in proposals if one not in taken and not self.store.has(one))
+        return ChosenName(next(free, (proposals or [str(name)])[0]))
 
     def _store(self, analysis: Analysis, name: str, digest: str) -> Added:
         path = analysis.path

@@ -11,10 +11,14 @@ from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.logs import log_option
 from dancematch.cli.options import jobs_option, json_option, model_option, option, option_group
 from dancematch.cli.output import complain, emit_json, ignored_line, say, share_bar
+from dancematch.errors import DanceMatchError
 from dancematch.pipeline.analysis.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dancematch.pipeline.analysis.analyse_files import Analyser
+    from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.ingest import Added
 
@@ -24,8 +28,13 @@ class DanceOptions:
     """What is kept with the dances."""
 
     dance_id: str | None = option(
-        "--id", help="The dance's name, for a single file (default: the file's name)."
+        "--id", help="The dance's name, for a single file (default: by --name-from)."
     )
+    name_from: str = option(
+        "--name-from", type=click.Choice(["title", "file"]), default="title", show_default=True,
+        help="By the title in the .info.json that yt-dlp writes beside a video, else the file's name; "
+        "or by the file's name always, without --jobs.",
+    )  # fmt: skip
     label: str | None = option("--label", help="Words to keep with the dances, such as the song.")
     collection: str | None = option("--collection", help="The collection that the dances belong to.")
 
@@ -69,7 +78,9 @@ def add_command(
 ) -> None:
     """Learn the dances in PLACES (videos, motion files, folders of them, or patterns such as 'clips/*.mp4').
 
-    CATALOGUE is a file, made if it is not there, or a database URL. A clip that is
+    CATALOGUE is a file, made if it is not there, or a database URL. A dance is named by its file or, in a
+    folder of downloads, by the title in its .info.json; of two videos of one title, the second has its
+    uploader or id in brackets, and all else that a downloader writes is left alone. A clip that is
     already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a clip that
     ends the processes that analyse it is put in quarantine: listed beside CATALOGUE, and skipped from
     then on, until it is given more seconds or megabytes than it had.
@@ -78,6 +89,7 @@ def add_command(
     Example:
       dancematch add dances.db thriller.mp4
       dancematch add dances.db clips/ --label "summer class" --jobs 2
+      dancematch add dances.db downloads/ --name-from file
       dancematch add postgresql://db/dances /shared/clips --cluster auto
     """
     from dancematch.pipeline.analysis.clip_files import find_clips
@@ -92,6 +104,8 @@ def add_command(
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         if dance.dance_id is not None:
             results = iter([known.add(clips[0], dance_id=dance.dance_id, on_progress=tell, **kept)])
+        elif dance.name_from == "file":
+            results = _add_by_file_names(known, clips, dance, tell)
         else:
             analyser = _analyse_on_cluster(known, cluster, model) if cluster.address else None
             results = known.add_clips(clips, jobs=jobs, analyser=analyser, on_progress=tell, **kept)
@@ -109,10 +123,28 @@ def add_command(
 def _refuse_contradictions(places: tuple[Path, ...], dance: DanceOptions, cluster: ClusterOptions) -> None:
     if dance.dance_id is not None and cluster.address is not None:
         raise click.UsageError("--id names one dance; --cluster is for many")
+    if dance.name_from == "file" and cluster.address is not None:
+        raise click.UsageError("--name-from file adds the clips one by one; --cluster is for many")
     if cluster.retry and cluster.address is None:
         raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
     if dance.dance_id is not None and len(places) > 1:
         raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
+
+
+def _add_by_file_names(
+    known: "Catalogue", clips: "Sequence[Path]", dance: DanceOptions, tell: "Progress"
+) -> "Iterator[Added]":
+    """What becomes of each clip, its dance named by the file whatever title is known."""
+    from dancematch.pipeline.ingest import Added, name_dance
+
+    for done, clip in enumerate(clips):
+        try:
+            yield known.add(
+                clip, dance_id=str(name_dance(clip)), label=dance.label, collection=dance.collection,
+                on_progress=lambda share, done=done: tell((done + share) / len(clips)),  # type: ignore[misc]
+            )  # fmt: skip
+        except DanceMatchError as error:
+            yield Added(clip, error=error)
 
 
 def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str | None) -> "Analyser":
@@ -134,11 +166,13 @@ def _show_added(added: "Added", state: str, as_json: bool) -> None:
     elif not as_json and added.skipped:
         say(f"{added.path}: skipped, its very content is known as {added.dance_id}", **facts)
     elif not as_json:
-        say(f"{added.path}: {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
+        say(f"{added.path}: {added.dance_id}, {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
         for one in added.ignored:
             say(f"  {ignored_line(one)}", **facts)
+    if added.note is not None and not as_json:
+        say(f"  {added.note}", **facts)
     if as_json:
         reason = str(added.error) if added.error else None
         ignored = [describe_ignored(one) for one in added.ignored]
         counts = {"dancers": added.dancers, "seconds": added.seconds}
-        emit_json(facts | counts | {"ignored": ignored, "reason": reason})
+        emit_json(facts | counts | {"ignored": ignored, "reason": reason, "note": added.note})

@@ -11,6 +11,7 @@ from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
 from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
 from dancematch.errors import InputError
+from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
@@ -107,12 +108,14 @@ def _dancers(
         return list(read_query(what, tokeniser, on_progress=tell).dancers)
     catalogue = wanted.catalogue
     if catalogue is None:
+        refuse_web_address(what)
         raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
     with open_catalogue(catalogue, model=wanted.model, create=False) as known:
         motions = known.motions(what)
         if not motions and what in {dance.dance_id for dance in known.dances()}:
             raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
     if not motions:
+        refuse_web_address(what)
         raise InputError(f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them")
     return list(query_of_motions(motions, tokeniser, what).dancers)
 

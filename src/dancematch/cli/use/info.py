@@ -8,6 +8,7 @@ import click
 from dancematch.cli.options import json_option
 from dancematch.cli.output import emit, emit_json, ignored_line, share_bar
 from dancematch.formats.registry import FORMATS
+from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,7 @@ def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> N
     from dancematch import formats
     from dancematch.pipeline.analysis.file_analysis import describe_ignored
 
+    refuse_web_address(file)
     is_motion = formats.is_motion_file(file)
     facts, motions, ignored = _read_motion_file(file, fps) if is_motion else _read_video(file, quick=quick)
     dancers = None if motions is None else [_describe_dancer(*one) for one in motions.items()]

@@ -10,6 +10,7 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.output import complain, emit_json, require_free, say, share_bar
 from dancematch.errors import DanceMatchError, InputError, UnknownDanceError
+from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
@@ -23,6 +24,8 @@ def write_words(
     from dancematch.model.tokeniser import load_model
     from dancematch.pipeline.analysis.extract import choose_targets, create_folder
 
+    for clip in clips:
+        refuse_web_address(clip)
     tokeniser = load_model(model)
     if output.suffix.lower() == ".npz":
         if len(clips) > 1:

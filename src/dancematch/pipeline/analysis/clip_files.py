@@ -8,6 +8,8 @@ from pathlib import Path
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
+from dancematch.formats.web_address import refuse_web_address
+from dancematch.pipeline.analysis.info_files import SUFFIXES_BESIDE_VIDEOS
 from dancematch.pose.video import VIDEO_SUFFIXES
 
 # Folders beside a catalogue: its index cache, whole or unfinished, and the service's working folder.
@@ -27,6 +29,7 @@ def content_hash(path: str | Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
+        refuse_web_address(path)
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
@@ -58,6 +61,7 @@ def _expand(place: Path) -> list[Path]:
     """The place itself or, if it does not exist and is a pattern, the files that fit it."""
     if place.exists():
         return [place]
+    refuse_web_address(place)
     if not glob.has_magic(str(place)):
         raise InputError(f"{place} does not exist")
     found = sorted(map(Path, glob.glob(str(place), recursive=True)))  # noqa: PTH207  (Path.glob: no absolute one)
@@ -75,5 +79,12 @@ def _clips_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             yield from _clips_below(path)
-        elif path.suffix.lower() in VIDEO_SUFFIXES or formats.holds_motion(path):
+        elif _is_clip(path):
             yield path
+
+
+def _is_clip(path: Path) -> bool:
+    """Whether a file found in a folder is a clip, and not what a downloader wrote beside one."""
+    if path.name.lower().endswith(SUFFIXES_BESIDE_VIDEOS):
+        return False
+    return path.suffix.lower() in VIDEO_SUFFIXES or formats.holds_motion(path)

@@ -14,6 +14,7 @@ from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
 from dancematch.formats.archive import Archive
+from dancematch.formats.web_address import refuse_web_address
 from dancematch.pose import PoseEstimator, estimate_dancers
 from dancematch.types import Fingerprint, FloatArray, IgnoredTrack, Motion, Span
 
@@ -62,6 +63,7 @@ def analyse_file(
     """The dancers of a video, or every motion of a motion file."""
     path = Path(path)
     if not path.exists():
+        refuse_web_address(path)
         raise InputError(f"{path} does not exist")
     if formats.is_motion_file(path):
         return Analysis(path, tuple(formats.read(path)), kind="motion file")
