@@ -148,6 +148,15 @@ def test_nothing_is_replaced_unless_it_may_be(known, tmp_path):
     assert 3 == len(list(tmp_path.iterdir()))
 
 
+def test_a_file_is_no_folder_for_motions(known, tmp_path):
+    (tmp_path / "motions.txt").write_text("mine")
+    query, match = find(known, dance(2))
+    with pytest.raises(InputError, match=r"motions.txt is a file; motions go into a folder"):
+        write_match_motions(known, query, match, tmp_path / "motions.txt", overwrite=True)
+
+    assert "mine" == (tmp_path / "motions.txt").read_text()
+
+
 def test_a_match_with_a_dance_that_is_gone_is_refused(known, tmp_path):
     query, match = find(known, dance(2))
     for gone in (replace(match, dance_id="polka"), replace(match, reference_dancer=7)):

@@ -34,21 +34,31 @@ def write_match_motions(
     a folder, made if need be, for the same as `match.glb` and for `query.bvh` and `reference.bvh`.
     """
     where = Path(where)
-    figures_only = where.suffix.lower() == ".glb"
-    folder, names = (where.parent, [where.name]) if figures_only else (where, [FIGURES, *SKELETONS])
-    for name in names:
-        if (folder / name).exists() and not overwrite:
-            raise InputError(f"{folder / name} exists already; choose another name or ask for overwriting")
+    targets = require_motions_free(where, overwrite=overwrite)
     both = pair_motions(catalogue, query, match)
-    if figures_only:
+    if targets == [where]:
         _write_figures(where, both, match, overwrite)
-        return [where]
-    create_folder(folder)
-    with TemporaryDirectory(dir=folder, prefix=".dancematch-") as made:
+        return targets
+    create_folder(where)
+    with TemporaryDirectory(dir=where, prefix=".dancematch-") as made:
         for name, motion in zip(SKELETONS, both, strict=True):
             formats.write(Path(made, name), [gltf_write.leave_out_unseen(motion)])
         _write_figures(Path(made, FIGURES), both, match, overwrite)
-        return [Path(made, name).replace(folder / name) for name in names]
+        return [Path(made, target.name).replace(target) for target in targets]
+
+
+def require_motions_free(where: Path, *, overwrite: bool) -> list[Path]:
+    """Return the files that `write_match_motions` writes; refuse, before the work, what it cannot write."""
+    if where.suffix.lower() == ".glb":
+        targets = [where]
+    else:
+        targets = [where / name for name in (FIGURES, *SKELETONS)]
+        if where.exists() and not where.is_dir():
+            raise InputError(f"{where} is a file; motions go into a folder, or into a file that ends in .glb")
+    for target in targets:
+        if target.exists() and not overwrite:
+            raise InputError(f"{target} exists already; choose another name or ask for overwriting")
+    return targets
 
 
 def _write_figures(path: Path, both: tuple[Motion, Motion], match: Match, overwrite: bool) -> None:
