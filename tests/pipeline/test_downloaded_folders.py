@@ -182,7 +182,6 @@ def test_files_give_the_names_where_that_is_asked_for(downloads, model, tmp_path
 
     assert ["aaa", "bbb", "ccc"] == names_in(catalogue, model)
     assert (1, "3 added, 0 skipped, 1 failed") == (answer.code, answer.err.splitlines()[-1])
-    assert 2 == run_main("add", catalogue, downloads, "--name-from", "file", "--cluster", "auto").code
 
 
 @pytest.mark.parametrize("text", ['{"id": "aa', "[1, 2]", '{"id": "aaa"}', '{"artist": "Anna"}', ""])

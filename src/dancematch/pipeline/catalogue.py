@@ -81,14 +81,13 @@ class Catalogue:
         collection: str | None = None,
         on_progress: Progress | None = None,
     ) -> Added:
-        """Learn a dance from a video or motion file; the file's name is its id unless one is given.
+        """Learn a dance from a video or motion file.
 
-        The same content is not added twice, whatever its name.
+        Unless an id is given, it is the title in the `.info.json` that yt-dlp writes beside a video, else the
+        file's name. The same content is not added twice, whatever its name.
         """
-        path = Path(path)
-        names = {path: name_dance(path) if dance_id is None else dance_id}
         ingest = Ingest(self._store, self.tokeniser, self._analyser(1), label, collection)
-        (added,) = ingest.add(names, on_progress)
+        (added,) = ingest.add({Path(path): dance_id}, on_progress)
         if added.error is not None:
             raise added.error
         return added
@@ -118,12 +117,13 @@ class Catalogue:
         *,
         label: str | None = None,
         collection: str | None = None,
+        by_title: bool = True,
         jobs: int = 1,
         analyser: Analyser | None = None,
         on_progress: Progress | None = None,
     ) -> Iterator[Added]:
-        """As `add_many`, for clips that have been found already."""
-        names = {clip: name_dance(clip) for clip in clips}
+        """As `add_many`, for clips that have been found already; by their files' names if not `by_title`."""
+        names = {clip: None if by_title else name_dance(clip) for clip in clips}
         ingest = Ingest(self._store, self.tokeniser, analyser or self._analyser(jobs), label, collection)
         yield from ingest.add(names, on_progress)
 

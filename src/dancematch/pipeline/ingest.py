@@ -47,12 +47,6 @@ class Added:
     note: str | None = None  # why it is not named by its title
 
 
-class NameOfFile(str):
-    """A dance's name by its file, in want of a better one: the title in an `.info.json` beside it wins."""
-
-    __slots__ = ()
-
-
 class ChosenName(NamedTuple):
     """The name that a dance gets, and what its user should know about it."""
 
@@ -60,13 +54,13 @@ class ChosenName(NamedTuple):
     note: str | None = None
 
 
-def name_dance(path: Path) -> NameOfFile:
+def name_dance(path: Path) -> str:
     """The name of a dance by its file: one that the catalogue takes, whatever bytes the file's name has.
 
     Control characters become U+FFFD; a name that is too long is cut and has a digest of the whole of it, so
     that two long names that begin alike stay two.
     """
-    return NameOfFile(_clean_name(_decode_name(_stem_of(path)), "dance_id", MAX_NAME_LENGTH))
+    return _clean_name(_decode_name(_stem_of(path)), "dance_id", MAX_NAME_LENGTH)
 
 
 def name_source(path: Path) -> str:
@@ -153,10 +147,10 @@ class Ingest:
     label: str | None = None
     collection: str | None = None
 
-    def add(self, names: Mapping[Path, str], on_progress: Progress | None = None) -> Iterator[Added]:
+    def add(self, names: Mapping[Path, str | None], on_progress: Progress | None = None) -> Iterator[Added]:
         """What becomes of each file, given with the name of its dance; a bad one spoils nothing else.
 
-        In place of a `NameOfFile`, the title beside the file is taken.
+        None is the name by the title in the `.info.json` beside a file or, without one, by the file.
         """
         self.store.require_writable()
         for kind, given in (("label", self.label), ("collection", self.collection)):
@@ -178,10 +172,11 @@ class Ingest:
             error = rename_in_error(results[original].error, original, path)
             yield replace(results[original], path=path, skipped=error is None, error=error, note=None)
 
-    def _check(self, path: Path, name: str, work: _Work) -> Added | None:
+    def _check(self, path: Path, name: str | None, work: _Work) -> Added | None:
         """The result of a file that needs no analysis; any other is entered as work."""
         try:
-            require_name(name)
+            if name is not None:
+                require_name(name)
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
@@ -200,16 +195,16 @@ class Ingest:
         work.taken.add(chosen.name)
         return None
 
-    def _choose_name(self, path: Path, name: str, taken: Collection[str]) -> ChosenName:
-        """The name that was given or, in place of the file's, the first by its title that no other has."""
-        if not isinstance(name, NameOfFile):
+    def _choose_name(self, path: Path, name: str | None, taken: Collection[str]) -> ChosenName:
+        """The name that was given, else the first by the title that no other dance has, else the file's."""
+        if name is not None:
             return ChosenName(name)
         try:
-            proposals = propose_names(path)
+            proposals = propose_names(path) or [name_dance(path)]
         except InputError as error:
-            return ChosenName(str(name), f"{error}; the dance is named by its file")
+            return ChosenName(name_dance(path), f"{error}; the dance is named by its file")
         free = (one for one in proposals if one not in taken and not self.store.has(one))
-        return ChosenName(next(free, (proposals or [str(name)])[0]))
+        return ChosenName(next(free, proposals[0]))
 
     def _store(self, analysis: Analysis, name: str, digest: str) -> Added:
         path = analysis.path

@@ -11,14 +11,10 @@ from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.logs import log_option
 from dancematch.cli.options import jobs_option, json_option, model_option, option, option_group
 from dancematch.cli.output import complain, emit_json, ignored_line, say, share_bar
-from dancematch.errors import DanceMatchError
 from dancematch.pipeline.analysis.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dancematch.pipeline.analysis.analyse_files import Analyser
-    from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.ingest import Added
 
@@ -33,7 +29,7 @@ class DanceOptions:
     name_from: str = option(
         "--name-from", type=click.Choice(["title", "file"]), default="title", show_default=True,
         help="By the title in the .info.json that yt-dlp writes beside a video, else the file's name; "
-        "or by the file's name always, without --jobs.",
+        "or by the file's name always.",
     )  # fmt: skip
     label: str | None = option("--label", help="Words to keep with the dances, such as the song.")
     collection: str | None = option("--collection", help="The collection that the dances belong to.")
@@ -104,11 +100,12 @@ def add_command(
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         if dance.dance_id is not None:
             results = iter([known.add(clips[0], dance_id=dance.dance_id, on_progress=tell, **kept)])
-        elif dance.name_from == "file":
-            results = _add_by_file_names(known, clips, dance, tell)
         else:
             analyser = _analyse_on_cluster(known, cluster, model) if cluster.address else None
-            results = known.add_clips(clips, jobs=jobs, analyser=analyser, on_progress=tell, **kept)
+            by_title = dance.name_from == "title"
+            results = known.add_clips(
+                clips, by_title=by_title, jobs=jobs, analyser=analyser, on_progress=tell, **kept
+            )
         for added in results:
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
@@ -123,28 +120,10 @@ def add_command(
 def _refuse_contradictions(places: tuple[Path, ...], dance: DanceOptions, cluster: ClusterOptions) -> None:
     if dance.dance_id is not None and cluster.address is not None:
         raise click.UsageError("--id names one dance; --cluster is for many")
-    if dance.name_from == "file" and cluster.address is not None:
-        raise click.UsageError("--name-from file adds the clips one by one; --cluster is for many")
     if cluster.retry and cluster.address is None:
         raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
     if dance.dance_id is not None and len(places) > 1:
         raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
-
-
-def _add_by_file_names(
-    known: "Catalogue", clips: "Sequence[Path]", dance: DanceOptions, tell: "Progress"
-) -> "Iterator[Added]":
-    """What becomes of each clip, its dance named by the file whatever title is known."""
-    from dancematch.pipeline.ingest import Added, name_dance
-
-    for done, clip in enumerate(clips):
-        try:
-            yield known.add(
-                clip, dance_id=str(name_dance(clip)), label=dance.label, collection=dance.collection,
-                on_progress=lambda share, done=done: tell((done + share) / len(clips)),  # type: ignore[misc]
-            )  # fmt: skip
-        except DanceMatchError as error:
-            yield Added(clip, error=error)
 
 
 def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str | None) -> "Analyser":
