@@ -5,7 +5,8 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -19,6 +20,7 @@ from dancematch.pose import PoseEstimator, default_estimator
 Analyser = Callable[[Mapping[Path, str], Progress | None], Iterator[Analysis]]
 
 _POLL_SECONDS = 0.2
+_AHEAD = 16  # files per worker that are analysed before their turn: more skeletons than these never wait
 
 
 def analyse_files(
@@ -73,12 +75,14 @@ def _analyse_in_workers(
             idle.put(worker)
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="dancematch-worker") as pool:
-        futures: deque[Future[Analysis]] = deque(pool.submit(analyse, number) for number in range(len(paths)))
+        numbers = iter(range(len(paths)))
+        futures = deque(pool.submit(analyse, number) for number in islice(numbers, _AHEAD * jobs))
         try:
             while futures:
                 future = futures.popleft()  # not kept: thousands of videos' skeletons would pile up
                 while not wait([future], _POLL_SECONDS).done:
                     report(sum(shares) / len(paths))
+                futures.extend(pool.submit(analyse, number) for number in islice(numbers, 1))
                 yield future.result()
         finally:
             stop.set()
