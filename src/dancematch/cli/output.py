@@ -50,12 +50,14 @@ def _without_nan(value: Any) -> Any:
 
 def emit(line: str = "") -> None:
     """Print one line of a result; an empty one sets paragraphs apart."""
-    click.echo(escape_controls(line))
+    with tqdm.external_write_mode(sys.stdout):  # a progress bar steps aside
+        click.echo(escape_controls(line))
 
 
 def emit_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    click.echo(json_line(value))
+    with tqdm.external_write_mode(sys.stdout):
+        click.echo(json_line(value))
 
 
 def emit_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
