@@ -11,18 +11,22 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option, model_option, option_group
 from dancematch.cli.output import emit, emit_json, emit_table, ignored_line, require_free, say, share_bar
+from dancematch.cli.use.batch import find_batch, is_one_clip, search_batch
 from dancematch.cli.use.evidence import report_match
 from dancematch.cli.use.explanation import print_explanation
 from dancematch.cli.use.search_options import (
     AnswerOptions,
+    BatchOptions,
+    Question,
     ScoringOptions,
     SearchFilterOptions,
     ShardOptions,
+    refuse_about_one_clip,
     refuse_contradictions,
 )
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
-from dancematch.search.settings import DanceFilter, Settings
+from dancematch.search.settings import DanceFilter
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer, DancerAnswer
@@ -35,8 +39,9 @@ NEAREST = 3  # dances that are named when none is a match
 
 @click.command("search")
 @click.argument("catalogue")
-@click.argument("clip", type=click.Path(path_type=Path))
+@click.argument("clips", nargs=-1, required=True, type=click.Path(path_type=Path))
 @option_group("wanted", AnswerOptions)
+@option_group("batch", BatchOptions)
 @option_group("among", SearchFilterOptions)
 @option_group("scoring", ScoringOptions)
 @option_group("nodes", ShardOptions)
@@ -44,22 +49,32 @@ NEAREST = 3  # dances that are named when none is a match
 @json_option
 def search_command(
     catalogue: str,
-    clip: Path,
+    clips: tuple[Path, ...],
     wanted: AnswerOptions,
+    batch: BatchOptions,
     among: SearchFilterOptions,
     scoring: ScoringOptions,
     nodes: ShardOptions,
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Say which dance of CATALOGUE the CLIP (a video, motion file or file of words) is.
+    """Say which dance of CATALOGUE the CLIPS (videos, motion files or files of words) are.
 
     One verdict per dancer: match, possible match or no match. Exits with 0 if any is a match or a
     possible one and with 3 if none is; a label or collection that no dance has is an error. A file of
     words is what 'dancematch extract --words' writes.
 
-    With --json, one object; of a clip that cannot be read or shows no dancer it has the verdict null
-    and the error, which goes to stderr too, with exit code 1.
+    With --json, one object per clip; of a clip that cannot be read or shows no dancer it has the verdict
+    null and the error, which goes to stderr too, with exit code 1.
+
+    CLIPS may also be folders, or patterns such as 'clips/*.mp4'. Of several, one sentence per dancer is
+    printed as they come, in the order given, and a summary at the end. A clip that fails spoils no other,
+    but the exit code is 1: the answer is not complete. Files of the same content are searched for once.
+
+    With --csv, a table: the match of each dancer, under the names of --json. It is written when all is
+    done; until then FILE.part has what was found, and --resume goes on with it unless the dances or the
+    options have changed. A text that a spreadsheet would take for a formula, since it begins with =, +, - or
+    @, has an apostrophe before it, as has one that begins with an apostrophe.
 
     With --report, the evidence is gathered for one dance: frames side by side, times, tempo and mirror,
     whether both move at the same moments, how strong the evidence is and how rare the passage, hashes and
@@ -72,59 +87,66 @@ def search_command(
       dancematch search dances.db phone.mp4 --collection studio --explain
       dancematch search dances.db phone.mp4 --plot why.png
       dancematch search dances.db phone.mp4 --report evidence.html --dance thriller
+      dancematch search dances.db archive/ 'more/*.mov' --csv found.csv --jobs 4
+      dancematch search dances.db archive/ --csv found.csv --resume
+      dancematch search dances.db archive/ --json | jq 'select(.verdict == "match").file'
     """
     from dancematch.pipeline.catalogue import open_catalogue
+
+    refuse_contradictions(wanted, nodes, batch)
+    several = not is_one_clip(clips, batch)
+    if several:
+        refuse_about_one_clip(wanted, batch, as_json)
+    if wanted.report is not None:
+        report_match(catalogue, clips[0], wanted, model, as_json)
+        return
+    asked = Question(wanted, batch, among.dance_filter(), scoring.settings(), as_json)
+    found = find_batch(clips, wanted, batch) if several else []
+    if wanted.plot is not None:
+        _require_drawable(wanted.plot, wanted.force)
+    with open_catalogue(catalogue, model=model, create=False) as known:
+        known.require_any(asked.only.label, asked.only.collection)  # a misspelt name says nothing of clips
+        _choose_nodes(known, catalogue, nodes)
+        if several:
+            search_batch(known, found, asked)
+        else:
+            _search_one(known, catalogue, clips[0], asked)
+
+
+def _search_one(known: "Catalogue", catalogue: str, clip: Path, asked: Question) -> None:
+    """Print all that is wanted of one clip, and exit with its code."""
     from dancematch.pipeline.query import holds_words
 
-    refuse_contradictions(wanted, nodes)
-    if wanted.report is not None:
-        report_match(catalogue, clip, wanted, model, as_json)
-        return
-    settings, only, plot = scoring.settings(), among.dance_filter(), wanted.plot
-    if plot is not None:
-        _require_drawable(plot, wanted.force)
-    with open_catalogue(catalogue, model=model, create=False) as known:
-        known.require_any(only.label, only.collection)  # a misspelt name says nothing of the clip
-        _choose_nodes(known, catalogue, nodes)
-        answer = _search(known, clip, wanted, only, settings, as_json)
-        first = answer.matches[0] if answer.matches else None
-        explained = [d.candidates[0] for d in answer.dancers if d.candidates] if wanted.explain else []
-        if plot is not None and first is not None and first not in explained:
-            explained.append(first)
-        reasons = {_key(one): known.explain(answer.query, one, settings) for one in explained}
+    wanted, plot = asked.wanted, asked.wanted.plot
+    answer = _answer(known, clip, asked)
+    first = answer.matches[0] if answer.matches else None
+    explained = [d.candidates[0] for d in answer.dancers if d.candidates] if wanted.explain else []
+    if plot is not None and first is not None and first not in explained:
+        explained.append(first)
+    reasons = {_key(one): known.explain(answer.query, one, asked.settings) for one in explained}
     if holds_words(clip):
         say(
             f"{clip} holds words alone: mirrored, it is made from the motion they decode to, and scores lower"
         )
     shown = {key: why for key, (why, _) in reasons.items()} if wanted.explain else {}
-    _print_answer(answer, shown, clip, wanted.max_evalue, as_json)
+    _print_answer(answer, shown, clip, wanted.max_evalue, asked.as_json)
     if answer.verdict == "no match":
         if plot is not None:
             say(f"{plot} is not drawn: there is no match")
         if not answer.candidates:
-            _say_that_nothing_was_searched(clip, catalogue, only)
+            _say_that_nothing_was_searched(clip, catalogue, asked.only)
         sys.exit(ExitCode.NO_MATCH)
     if plot is not None and first is not None:
         _draw(plot, first, reasons[_key(first)][1], clip.name, wanted.force)
 
 
-def _search(
-    known: "Catalogue",
-    clip: Path,
-    wanted: AnswerOptions,
-    only: DanceFilter,
-    settings: Settings,
-    as_json: bool,
-) -> "Answer":
+def _answer(known: "Catalogue", clip: Path, asked: Question) -> "Answer":
     """The answer; an error is printed as the clip's object too, if that is JSON."""
     try:
         with share_bar("analysing") as show:
-            return known.search(
-                clip, limit=wanted.limit, max_evalue=wanted.max_evalue, only=only, settings=settings,
-                on_progress=show,
-            )  # fmt: skip
+            return known.search(clip, on_progress=show, **asked.search_options())
     except DanceMatchError as error:
-        if as_json:
+        if asked.as_json:
             emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
         raise
 

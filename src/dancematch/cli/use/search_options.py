@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from dancematch.cli.options import FilterOptions, file_path, max_evalue_settings, option
+from dancematch.cli.options import JOBS_SETTINGS, FilterOptions, file_path, max_evalue_settings, option
 from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, SETTINGS, DanceFilter, Settings
 
 _NOT_WITH_REPORT = (
@@ -20,6 +21,8 @@ _NOT_WITH_REPORT = (
     "plot",
     "cluster",
 )
+STDOUT = Path("-")
+_ABOUT_ONE_CLIP = ("report", "plot", "explain")
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,9 @@ class AnswerOptions:
     """What is said and written of the answer."""
 
     limit: int = option(
-        "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True, help="Dances to show."
-    )
+        "--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True,
+        help="Dances to show; of several clips with --json.",
+    )  # fmt: skip
     max_evalue: float = option(
         "--max-evalue",
         **max_evalue_settings(
@@ -88,8 +92,28 @@ class AnswerOptions:
         "--dance", help="With --report: the dance it is about (default: the best match)."
     )
     force: bool = option(
-        "--force", is_flag=True, help="Let --plot and --report replace a file that is there."
+        "--force", is_flag=True, help="Let --plot, --report and --csv replace a file that is there."
     )
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """How several clips are searched for, and where the table of them goes."""
+
+    jobs: int = option("--jobs", **JOBS_SETTINGS)
+    csv: Path | None = option(
+        "--csv", type=file_path(), metavar="FILE",
+        help="Write a table, one row per clip and dancer; - prints it in place of the sentences.",
+    )  # fmt: skip
+    resume: bool = option(
+        "--resume", is_flag=True,
+        help="With --csv FILE: go on with a run that was interrupted; clips that failed are tried again.",
+    )  # fmt: skip
+
+    @property
+    def prints_table(self) -> bool:
+        """Whether the table goes to stdout."""
+        return self.csv == STDOUT
 
 
 @dataclass(frozen=True)
@@ -106,10 +130,32 @@ class ShardOptions:
     )
 
 
-def refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions) -> None:
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a catalogue about each clip, and how the answer is given."""
+
+    wanted: AnswerOptions
+    batch: BatchOptions
+    only: DanceFilter
+    settings: Settings
+    as_json: bool
+
+    def search_options(self) -> dict[str, Any]:
+        """The arguments of `Catalogue.search`."""
+        return {
+            "limit": self.wanted.limit,
+            "max_evalue": self.wanted.max_evalue,
+            "only": self.only,
+            "settings": self.settings,
+        }
+
+
+def refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions, batch: BatchOptions) -> None:
     """Refuse options that need another one, or that a report does not heed."""
     if nodes.shards is not None and nodes.cluster is None:
         raise click.UsageError("--shards says how a cluster splits the catalogue; give --cluster too")
+    if batch.resume and (batch.csv is None or batch.prints_table):
+        raise click.UsageError("--resume goes on with the table that --csv writes; give --csv FILE too")
     if wanted.report is None:
         if wanted.dance_id is not None:
             raise click.UsageError("--dance says which dance a --report is about; give --report too")
@@ -118,3 +164,17 @@ def refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions) -> None:
     for name in _NOT_WITH_REPORT:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--report is about all dances, searched as usual; leave out --{name}")
+
+
+def refuse_about_one_clip(wanted: AnswerOptions, batch: BatchOptions, as_json: bool) -> None:
+    """Refuse, where several clips are searched for, what is about one, and two results on one stream."""
+    for name in _ABOUT_ONE_CLIP:
+        if getattr(wanted, name):
+            raise click.UsageError(f"--{name} is about one clip; give a single file, without --csv")
+    if batch.prints_table and as_json:
+        raise click.UsageError(
+            "--csv - and --json would both be printed; leave one out, or give --csv a file"
+        )
+    limit = click.get_current_context().get_parameter_source("limit")
+    if limit is ParameterSource.COMMANDLINE and not as_json:
+        raise click.UsageError("of several clips only --json shows more than one dance; leave out --limit")

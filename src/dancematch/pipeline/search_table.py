@@ -1,0 +1,196 @@
+"""Searched clips as a table (CSV): one row per clip and dancer, for people who open it in a spreadsheet.
+
+Names are those of `search --json`; what JSON nests has a column per leaf, as in `tables.py`. A row tells the
+dancer's match or possible match; where there is none, the columns of the match are empty. Text that a
+spreadsheet would take for a formula is preceded by an apostrophe, and so is text that begins with one: a
+reader drops the first apostrophe. Control characters are visible, as in Python's source. Numbers are
+numbers, negative ones too.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dancematch.control_characters import escape_controls
+from dancematch.errors import InputError
+from dancematch.formats.files import write_bytes
+from dancematch.pipeline.answer import DancerAnswer
+from dancematch.pipeline.batch_search import SearchedClip
+from dancematch.pipeline.wording import likelihood_ratio
+from dancematch.types import Match, Verdict
+
+COLUMNS = (
+    "file", "verdict", "dance_id", "recording", "dancer", "span.start", "span.end", "query.start",
+    "query.end", "reference.start", "reference.end", "mirrored", "tempo", "evalue", "likelihood_ratio",
+    "log_ratio", "same_performance", "ignored", "error", "sha256",
+)  # fmt: skip
+
+# With these a spreadsheet begins a formula; some take the full-width forms of East Asian keyboards too.
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_APOSTROPHE = "'"
+_DECIMALS = 3  # of seconds, of the tempo and of log_ratio
+_DIGITS = 4  # of the E-value
+
+Row = dict[str, Any]
+
+
+def header_line() -> str:
+    """The names of the columns, as one line of CSV."""
+    return _csv_line(COLUMNS)
+
+
+def row_lines(searched: SearchedClip) -> list[str]:
+    """The rows of one clip, as lines of CSV."""
+    return [_csv_line([_cell(row.get(name)) for name in COLUMNS]) for row in describe_rows(searched)]
+
+
+def describe_rows(searched: SearchedClip) -> list[Row]:
+    """The rows of one clip by column: one per dancer, or one with the error."""
+    clip: Row = {"file": str(searched.path), "sha256": searched.sha256}
+    if searched.answer is None:
+        return [clip | {"error": str(searched.error)}]
+    clip["ignored"] = len(searched.answer.ignored)
+    return [clip | _describe_dancer(one) for one in searched.answer.dancers]
+
+
+def _describe_dancer(one: DancerAnswer) -> Row:
+    row: Row = {
+        "verdict": one.verdict,
+        "dancer": one.dancer,
+        "span.start": _rounded(one.span.start),
+        "span.end": _rounded(one.span.end),
+    }
+    return row | _describe_match(one.matches[0]) if one.matches else row
+
+
+def _describe_match(match: Match) -> Row:
+    ratio, evalue = match.log_ratio, match.evalue
+    return {
+        "dance_id": match.dance_id,
+        "recording": match.recording,
+        "query.start": _rounded(match.query.start),
+        "query.end": _rounded(match.query.end),
+        "reference.start": _rounded(match.reference.start),
+        "reference.end": _rounded(match.reference.end),
+        "mirrored": match.mirrored,
+        "tempo": _rounded(match.tempo),
+        "evalue": None if evalue is None else float(f"{evalue:.{_DIGITS}g}"),
+        "likelihood_ratio": None if ratio is None else likelihood_ratio(ratio),
+        "log_ratio": _rounded(ratio),
+        "same_performance": match.same_performance,
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, _DECIMALS)
+
+
+def _cell(value: Any) -> str:
+    """A value as a spreadsheet may safely show it."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    text = escape_controls(str(value))
+    return _APOSTROPHE + text if text.startswith((*_FORMULA_SIGNS, _APOSTROPHE)) else text
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+class SearchTable:
+    """A table that is written whole when all clips are searched; until then a part of it is kept.
+
+    The part, beside the table, is what a run that was interrupted left and another goes on with. Its
+    first line says what was asked of which catalogue, so that no table is made of two; each further line
+    holds a clip's rows and is complete if it ends.
+    """
+
+    def __init__(self, path: Path, asked: Mapping[str, Any], *, resume: bool, overwrite: bool) -> None:
+        self.path, self.part = path, find_part(path)
+        self._overwrite = overwrite
+        self._entries: dict[tuple[str, str | None], tuple[int, Verdict | None]] = {}  # where, and what
+        if self.part.exists() and not resume:
+            if not overwrite:
+                raise InputError(
+                    f"{self.part} was left by a run that was interrupted; say --resume to go on with it, "
+                    "or --force to begin again"
+                )
+            self.part.unlink()
+        try:
+            self._file: BinaryIO = self.part.open("a+b")
+        except OSError as error:
+            raise InputError(f"{self.part} cannot be written: {error.strerror}") from None
+        self._read_part(json.dumps(asked).encode() + b"\n")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def verdict(self, clip: Path, sha256: str | None) -> Verdict | None:
+        """The verdict on a clip that the part has with this content; None if it has to be searched."""
+        return self._entries.get((str(clip), sha256), (0, None))[1]
+
+    def add(self, searched: SearchedClip) -> None:
+        """Keep the rows of a clip."""
+        key = (str(searched.path), searched.sha256)
+        line = {"clip": key, "verdict": searched.verdict, "rows": row_lines(searched)}
+        self._entries[key] = (self._file.seek(0, io.SEEK_END), searched.verdict)
+        self._file.write(json.dumps(line).encode() + b"\n")
+        self._file.flush()
+
+    def finish(self, contents: Mapping[Path, str | None]) -> None:
+        """Write the table of these clips, in their order, and remove the part."""
+        lines = [header_line(), *(row for key in contents.items() for row in self._read_rows(*key))]
+        write_bytes(self.path, "".join(f"{line}\n" for line in lines).encode(), overwrite=self._overwrite)
+        self.close()
+        self.part.unlink()
+
+    def close(self) -> None:
+        """Leave the part as it is, for another run; one without any clip is removed."""
+        self._file.close()
+        if not self._entries:
+            self.part.unlink(missing_ok=True)
+
+    def _read_rows(self, clip: Path, sha256: str | None) -> Iterator[str]:
+        self._file.seek(self._entries[str(clip), sha256][0])
+        yield from json.loads(self._file.readline())["rows"]
+
+    def _read_part(self, asked: bytes) -> None:
+        """Find the clips that the part has; what a killed process wrote of one more is cut off."""
+        self._file.seek(0)
+        first = self._file.readline()
+        if not first:
+            self._file.write(asked)
+            self._file.flush()
+        elif first != asked:
+            self._file.close()
+            raise InputError(
+                f"{self.part} was begun with other dances, another model or other options; leave out "
+                "--resume and say --force to begin again"
+            )
+        place = self._file.tell()
+        while (line := self._file.readline()).endswith(b"\n"):
+            self._enter(place, line)
+            place = self._file.tell()
+        self._file.truncate(place)
+
+    def _enter(self, place: int, line: bytes) -> None:
+        try:
+            found = json.loads(line)
+            clip, sha256 = found["clip"]
+            self._entries[clip, sha256] = (place, found["verdict"])
+        except (ValueError, KeyError, TypeError):
+            self._file.close()
+            raise InputError(f"{self.part} is damaged; leave out --resume and say --force") from None
+
+
+def find_part(path: Path) -> Path:
+    """Where the part of a table is kept until it is whole."""
+    return path.with_name(f"{path.name}.part")
