@@ -138,7 +138,7 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["search", tmp_path / "none.db", folder / "again.npz"], "there is no catalogue at"),
         (["search", db, tmp_path / "gone.npz"], "does not exist"),
         (["search", db, tmp_path / "gone.mp4"], "does not exist"),
-        (["search", db, folder], "is a folder; a video, a motion file or"),
+        (["search", db, tmp_path], "there is no video or motion file"),
         (["search", folder / "again.npz", folder / "again.npz"], "is not a catalogue"),
         (["list", folder / "known"], "is a folder, not a catalogue"),
         (["list", db, "--model", "no-such-model"], "neither a shipped model"),
