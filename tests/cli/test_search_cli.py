@@ -290,6 +290,25 @@ def test_a_folder_that_takes_no_file_is_told_before_the_work(db, tmp_path):
     assert "/proc/why.png cannot be written: " in answer.complaint
 
 
+def test_both_motions_of_a_match_are_written(db, folder, tmp_path):
+    """As one moving picture and as two skeletons; not over files that are there, unless that is asked."""
+    answer = run_main("search", db, folder / "faster.npz", "--motions", tmp_path / "pair")
+    again = run_main("search", db, folder / "faster.npz", "--motions", tmp_path / "pair")
+
+    assert (0, 1) == (answer.code, again.code)
+    written = sorted(path.name for path in (tmp_path / "pair").iterdir())
+    assert ["match.glb", "query.bvh", "reference.bvh"] == written
+    assert "exists already" in again.complaint
+    assert 0 == run_main("search", db, folder / "faster.npz", "--motions", tmp_path / "pair", "--force").code
+
+
+def test_without_a_match_no_motions_are_written(db, folder, tmp_path):
+    answer = run_main("search", db, folder / "unknown.npz", "--motions", tmp_path / "pair")
+
+    assert (3, False) == (answer.code, (tmp_path / "pair").exists())
+    assert "pair is not written: there is no match" in answer.err
+
+
 def test_without_matplotlib_the_extra_is_named(db, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     answer = run_main("search", db, tmp_path / "gone.mp4", "--plot", tmp_path / "why.png")

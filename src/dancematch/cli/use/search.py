@@ -104,6 +104,8 @@ def search_command(
     found = find_batch(clips, wanted, batch) if several else []
     if wanted.plot is not None:
         _require_drawable(wanted.plot, wanted.force)
+    if wanted.motions is not None:
+        _require_motions_free(wanted.motions, wanted.force)
     with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(asked.only.label, asked.only.collection)  # a misspelt name says nothing of clips
         _choose_nodes(known, catalogue, nodes)
@@ -133,11 +135,29 @@ def _search_one(known: "Catalogue", catalogue: str, clip: Path, asked: Question)
     if answer.verdict == "no match":
         if plot is not None:
             say(f"{plot} is not drawn: there is no match")
+        if wanted.motions is not None:
+            say(f"{wanted.motions} is not written: there is no match")
         if not answer.candidates:
             _say_that_nothing_was_searched(clip, catalogue, asked.only)
         sys.exit(ExitCode.NO_MATCH)
     if plot is not None and first is not None:
         _draw(plot, first, reasons[_key(first)][1], clip.name, wanted.force)
+    if wanted.motions is not None and first is not None:
+        _write_motions(known, answer, first, wanted)
+
+
+def _write_motions(known: "Catalogue", answer: "Answer", match: "Match", wanted: AnswerOptions) -> None:
+    from dancematch.report.match_motions import write_match_motions
+
+    for path in write_match_motions(known, answer.query, match, wanted.motions or "", overwrite=wanted.force):
+        say(f"{path}: written")
+
+
+def _require_motions_free(path: Path, force: bool) -> None:
+    """Say before the work what would stop the motions after it."""
+    from dancematch.report.match_motions import require_motions_free
+
+    require_motions_free(path, overwrite=force)
 
 
 def _answer(known: "Catalogue", clip: Path, asked: Question) -> "Answer":

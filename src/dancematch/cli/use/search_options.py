@@ -19,10 +19,11 @@ _NOT_WITH_REPORT = (
     "shortlist",
     "explain",
     "plot",
+    "motions",
     "cluster",
 )
 STDOUT = Path("-")
-_ABOUT_ONE_CLIP = ("report", "plot", "explain")
+_ABOUT_ONE_CLIP = ("report", "plot", "motions", "explain")
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class AnswerOptions:
         "--plot", type=file_path(),
         help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
     )  # fmt: skip
+    motions: Path | None = option(
+        "--motions", type=click.Path(path_type=Path), metavar="DIR",
+        help="Write both dancers of the first match, on one clock: a folder for figures (match.glb) and "
+        "skeletons (query.bvh, reference.bvh), or one .glb file.",
+    )  # fmt: skip
     report: Path | None = option(
         "--report", type=file_path(),
         help="Write the evidence down: a page (.html) to hand on or print, or the same as .json.",
@@ -92,7 +98,7 @@ class AnswerOptions:
         "--dance", help="With --report: the dance it is about (default: the best match)."
     )
     force: bool = option(
-        "--force", is_flag=True, help="Let --plot, --report and --csv replace a file that is there."
+        "--force", is_flag=True, help="Let --plot, --motions, --report and --csv replace files."
     )
 
 
