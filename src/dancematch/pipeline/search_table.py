@@ -1,25 +1,21 @@
 """Searched clips as a table (CSV): one row per clip and dancer, for people who open it in a spreadsheet.
 
-Names are those of `search --json`; what JSON nests has a column per leaf, as in `tables.py`. A row tells the
-dancer's match or possible match; where there is none, the columns of the match are empty. Text that a
-spreadsheet would take for a formula is preceded by an apostrophe, and so is text that begins with one: a
-reader drops the first apostrophe. Control characters are visible, as in Python's source. Numbers are
-numbers, negative ones too.
+Names are those of `search --json`; what JSON nests has a column per leaf, and text is made safe for
+spreadsheets, as in `tables.py`. A row tells the dancer's match or possible match; where there is none, the
+columns of the match are empty.
 """
 
-import csv
 import io
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dancematch.control_characters import escape_controls
 from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.answer import DancerAnswer
 from dancematch.pipeline.batch_search import SearchedClip
+from dancematch.pipeline.tables import csv_line
 from dancematch.pipeline.wording import likelihood_ratio
 from dancematch.types import Match, Verdict
 
@@ -29,9 +25,6 @@ COLUMNS = (
     "log_ratio", "same_performance", "ignored", "error", "sha256",
 )  # fmt: skip
 
-# With these a spreadsheet begins a formula; some take the full-width forms of East Asian keyboards too.
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-_APOSTROPHE = "'"
 _DECIMALS = 3  # of seconds, of the tempo and of log_ratio
 _DIGITS = 4  # of the E-value
 
@@ -40,12 +33,12 @@ Row = dict[str, Any]
 
 def header_line() -> str:
     """The names of the columns, as one line of CSV."""
-    return _csv_line(COLUMNS)
+    return csv_line(COLUMNS)
 
 
 def row_lines(searched: SearchedClip) -> list[str]:
     """The rows of one clip, as lines of CSV."""
-    return [_csv_line([_cell(row.get(name)) for name in COLUMNS]) for row in describe_rows(searched)]
+    return [csv_line(row.get(name) for name in COLUMNS) for row in describe_rows(searched)]
 
 
 def describe_rows(searched: SearchedClip) -> list[Row]:
@@ -87,22 +80,6 @@ def _describe_match(match: Match) -> Row:
 
 def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, _DECIMALS)
-
-
-def _cell(value: Any) -> str:
-    """A value as a spreadsheet may safely show it."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
-    text = escape_controls(str(value))
-    return _APOSTROPHE + text if text.startswith((*_FORMULA_SIGNS, _APOSTROPHE)) else text
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
 
 
 class SearchTable:
