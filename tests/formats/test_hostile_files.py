@@ -5,6 +5,7 @@ import io
 import json
 import re
 import tracemalloc
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -218,6 +219,21 @@ def test_a_tensor_file_may_name_tensors_only(tmp_path):
     write_comotion(tmp_path / "a.pt", zeros=bytearray(9))
     with pytest.raises(FormatError, match="it names '__builtin__ bytearray'"):
         formats.read(tmp_path / "a.pt")
+
+
+def test_warnings_of_torch_about_a_damaged_file_are_not_shown(tmp_path, monkeypatch):
+    """One line is said of a damaged file, and that is ours: torch warns of its own insides."""
+    torch = pytest.importorskip("torch")
+    write_comotion(tmp_path / "a.pt")
+    load = torch.load
+
+    def warn_and_load(*arguments, **options):
+        warnings.warn("a plain method is deprecated", UserWarning, stacklevel=1)
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(torch, "load", warn_and_load)
+
+    assert 2 == len(formats.read(tmp_path / "a.pt"))  # here a warning that is shown is an error
 
 
 def test_linking_takes_the_nearest_pairs_first():

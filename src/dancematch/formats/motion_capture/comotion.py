@@ -5,6 +5,7 @@ camera's axes (x right, y down, z away), which are turned y up. It carries no fr
 """
 
 import pickletools
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,9 @@ def _torch_load(path: Path) -> Any:
         raise MissingExtraError(f"reading {path} needs torch: pip install 'dancematch[train]'") from None
     try:
         _require_plain_tensors(path)
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # damage makes torch tell of its own insides
+            return torch.load(path, map_location="cpu", weights_only=True)
     except InputError:
         raise
     except Exception:  # torch documents no exceptions for damaged files and raises many kinds
