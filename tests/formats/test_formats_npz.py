@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as arrays
 
 from dancematch import formats
 from dancematch.errors import FormatError, InputError
-from dancematch.formats import npz
+from dancematch.formats import archive as archive_files
+from dancematch.formats import limits, npz
 from dancematch.types import Motion, Skeleton
 from formats_samples import dancer
 
@@ -156,3 +157,27 @@ def test_a_zip_bomb_is_refused(tmp_path):
     (tmp_path / "a.npz").write_bytes(content[:place] + b"\xff\xff\xff\xfe" + content[place + 4 :])
     with pytest.raises(FormatError, match="would unpack to more"):
         formats.read(tmp_path / "a.npz")
+
+
+def test_our_own_motions_may_be_as_long_as_they_like(tmp_path, monkeypatch):
+    """What is not packed cannot multiply; packed, the same motion is beyond the limit."""
+    monkeypatch.setattr(limits, "MAX_POSITIONS", 100)
+    monkeypatch.setattr(limits, "MAX_BYTES", 1000)
+    formats.write(tmp_path / "long.npz", [dancer()])
+    with np.load(tmp_path / "long.npz") as members:
+        np.savez_compressed(tmp_path / "packed.npz", **members)
+
+    assert len(dancer().joints) == len(formats.read(tmp_path / "long.npz")[0].joints)
+    with pytest.raises(FormatError, match="more than 1000 bytes"):
+        formats.read(tmp_path / "packed.npz")
+
+
+def test_members_that_claim_the_same_bytes_are_not_taken_for_plain(tmp_path, monkeypatch):
+    """Ten names for one array would be ten times its memory."""
+    monkeypatch.setattr(limits, "MAX_BYTES", 10_000)
+    formats.write(tmp_path / "own.npz", [dancer()])
+    with zipfile.ZipFile(tmp_path / "own.npz") as archive:
+        members = archive.infolist()
+
+    assert archive_files.is_stored(tmp_path / "own.npz", members)
+    assert not archive_files.is_stored(tmp_path / "own.npz", members * 10)

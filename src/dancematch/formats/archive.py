@@ -10,7 +10,7 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -53,6 +53,7 @@ class Archive:
             self._zip = open_zip(path)
         except _BROKEN:
             raise FormatError(f"{path} is not an .npz archive: it may be damaged or cut short") from None
+        self.is_stored = is_stored(path, self._zip.infolist())
         members = self._zip.namelist()
         self.names = frozenset(name.removesuffix(".npy") for name in members)
         if len(self.names) < len(members):
@@ -116,7 +117,7 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
     What is no archive raises the many errors of `zipfile`.
     """
-    with open_file(path) as file:
+    with open_file(path, limits.MAX_READ_BYTES) as file:
         # The record that `zipfile` itself goes by: it makes an object of each member before one can look.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
     if end is None:
@@ -131,10 +132,20 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 def _require_small(path: Path, members: list[zipfile.ZipInfo]) -> None:
     if len(members) > limits.MAX_MEMBERS:
         raise _too_many_members(path)
-    if sum(member.file_size for member in members) > limits.MAX_BYTES:
-        raise FormatError(f"{path} would unpack to more than {limits.MAX_BYTES} bytes and is not read")
+    most = limits.MAX_READ_BYTES if is_stored(path, members) else limits.MAX_BYTES
+    if sum(member.file_size for member in members) > most:
+        raise FormatError(f"{path} would unpack to more than {most} bytes and is not read")
     if any(member.compress_type not in _PACKINGS for member in members):
         raise FormatError(f"{path} is packed in a way that .npz archives are not")
+
+
+def is_stored(path: Path, members: Sequence[zipfile.ZipInfo]) -> bool:
+    """Whether an archive is not packed, and hence holds no more than it has bytes.
+
+    By the sum, too: members may claim the same bytes.
+    """
+    is_plain = all(one.compress_type == zipfile.ZIP_STORED for one in members)
+    return is_plain and sum(one.file_size for one in members) <= path.stat().st_size
 
 
 def _too_many_members(path: Path) -> FormatError:

@@ -11,7 +11,7 @@ from dancematch.errors import InputError
 
 # Bytes
 MAX_BYTES = 200 << 20  # of a motion file, packed and unpacked: an hour of three dancers of 33 joints
-MAX_READ_BYTES = 2 << 30  # of any other file that is read whole, such as the list of a catalogue's dances
+MAX_READ_BYTES = 2 << 30  # of other files that are read whole, and of our own motions, which are not packed
 MAX_PARSED_BYTES = 400 << 20  # of a parsed JSON text, by an estimate: Python takes 32 per number
 MAX_METADATA_BYTES = 16 << 20  # of a text within an archive: that of a thousand dancers is half of it
 MAX_DIRECTORY_BYTES = 1 << 20  # of an archive's list of members, of which each takes about a hundred
