@@ -5,9 +5,11 @@ coordinates and the difference between the patch's second half and its first; a 
 rotation and the nearest of K centres give the word.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +19,10 @@ from dancematch.model.names import describe_model
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.model.patches import PatchTokeniser
 from dancematch.motion import CANONICAL, CANONICAL_VERSION, FPS, on_standard_body
-from dancematch.types import Fingerprint, FloatArray, Motion, WordArray
+from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, WordArray
 
 PATCH_FRAMES = 4
+CLOCK_ROUNDING = 1e-6  # of the seconds per word, which files keep as decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +70,46 @@ def straight_frames(features: FloatArray) -> FloatArray:
     return frames.reshape(len(features) * PATCH_FRAMES, -1, 3).astype(np.float32)
 
 
-def require_words_of(model_id: str, fingerprint: Fingerprint) -> None:
-    """Refuse words of another model: to this one they mean something else."""
+class WordMeanings(Protocol):
+    """What identifies a model's words, of every kind of tokeniser."""
+
+    @property
+    def model_id(self) -> str:
+        """A name that changes with everything that can change a word."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Words per channel."""
+
+    @property
+    def seconds_per_word(self) -> float:
+        """How much time a word covers."""
+
+    @property
+    def codebook(self) -> Codebook:
+        """What the words mean."""
+
+
+def require_words_of(tokeniser: WordMeanings, fingerprint: Fingerprint) -> None:
+    """Refuse words of another model, to this one they mean something else, or of a kind it does not make.
+
+    A file of words says itself which model made it: one such track in a catalogue would stop every search.
+    """
+    model_id = tokeniser.model_id
     if fingerprint.model_id != model_id:
         raise ModelMismatchError(
             f"these are words of the model {describe_model(fingerprint.model_id)}, not of "
             f"{describe_model(model_id)}; name that model (--model), or make them anew: "
             f"'dancematch extract --words' for a clip, 'dancematch retokenise' for a catalogue"
+        )
+    channels, clock = len(tokeniser.codebook.channels), tokeniser.seconds_per_word
+    kind = (fingerprint.words.shape[1], fingerprint.vocabulary)
+    is_timed = math.isclose(fingerprint.seconds_per_word, clock, rel_tol=CLOCK_ROUNDING)
+    if kind != (channels, tokeniser.vocabulary) or not is_timed:
+        raise ModelMismatchError(
+            f"words of the model {describe_model(model_id)} have {channels} channels of "
+            f"{tokeniser.vocabulary} words, each of {clock:.6g} s, but these have {kind[0]} of {kind[1]}, "
+            f"each of {fingerprint.seconds_per_word:.6g} s; make them anew: 'dancematch extract --words'"
         )
 
 
@@ -163,7 +199,7 @@ class KMeansTokeniser(PatchTokeniser):
 
         A joint of several channels is at their mean; it is unseen where no word of it was seen.
         """
-        require_words_of(self.model_id, fingerprint)
+        require_words_of(self, fingerprint)
         frames = len(fingerprint) * PATCH_FRAMES
         sums = np.zeros((frames, len(CANONICAL.joints), 3), dtype=np.float32)
         counts = np.zeros(sums.shape[:2], dtype=np.float32)

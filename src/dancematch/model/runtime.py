@@ -6,6 +6,7 @@ paper's) has no such reach: its words depend on their chunk, so that chunks of `
 (config) do not overlap.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -124,7 +125,7 @@ class NetworkTokeniser(PatchTokeniser):
 
         A joint is unseen where no word of it was seen.
         """
-        require_words_of(self.model_id, fingerprint)
+        require_words_of(self, fingerprint)
         frames, words = self.patch_frames, fingerprint.words.astype(np.int64)
         decoded = []
         for shown, kept in split_chunks(len(words), self._chunk_steps, self.network.reach or 0):
@@ -157,6 +158,8 @@ class NetworkTokeniser(PatchTokeniser):
 def open_session(onnx: bytes, threads: int) -> Any:
     """Open a network, on the CPU alone so that words are the same everywhere."""
     try:
+        # Otherwise it notes what machine this is, and for how long it works, to send it to its makers.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
     except ImportError as error:
         raise ModelError(

@@ -151,7 +151,7 @@ def save_model(model: PatchTokeniser, folder: Path, background: Sequence[Fingerp
     if (folder / "config.json").exists():
         raise ModelError(f"{folder} already holds a model; choose another folder or remove it first")
     for fingerprint in background:
-        require_words_of(model.model_id, fingerprint)
+        require_words_of(model, fingerprint)
     config = {"format": FORMAT, "model_id": model.model_id, **model.config, "trained_on": model.trained_on}
     if model.files:
         config["files"] = _digests(model.files)

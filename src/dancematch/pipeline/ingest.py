@@ -108,7 +108,7 @@ def store_dance(store: Store, tokeniser: Tokeniser, dance: Dance, dancers: Dance
     """Store a dance with its dancers; their number and its length are taken from them."""
     tracks, ends = [], []
     for motion, words in dancers:
-        require_words_of(tokeniser.model_id, words)
+        require_words_of(tokeniser, words)
         period = period_in(words, tokeniser)
         skeletons = None if motion is None else _move_to_origin(to_body15(motion))
         tracks.append(StoredTrack(words, skeletons, *period))

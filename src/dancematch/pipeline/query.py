@@ -102,7 +102,7 @@ def query_of_words(words: Sequence[Fingerprint], tokeniser: Tokeniser) -> QueryC
 
 
 def _dancer_of_words(dancer: int, words: Fingerprint, tokeniser: Tokeniser) -> QueryDancer:
-    require_words_of(tokeniser.model_id, words)
+    require_words_of(tokeniser, words)
     motion = decode(words, tokeniser)
     mirrored = hide_unseen(tokeniser.fingerprint(mirror(motion)), words)
     bones = None if words.bones is None else mirror_bones(words.bones)[: len(mirrored)]

@@ -53,5 +53,5 @@ def fingerprints_of(
 
 def decode(fingerprint: Fingerprint, tokeniser: Tokeniser) -> Motion:
     """The motion that words decode to, on `body15`, with the turns and travel that they carry."""
-    require_words_of(tokeniser.model_id, fingerprint)
+    require_words_of(tokeniser, fingerprint)
     return into_world(tokeniser.decode(fingerprint))

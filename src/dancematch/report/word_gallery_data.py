@@ -48,7 +48,7 @@ def count_words(tokeniser: Tokeniser, dances: Sequence[Fingerprint]) -> NDArray[
     """How often each word was seen: [channels, words]."""
     counts = np.zeros((len(tokeniser.codebook.channels), tokeniser.vocabulary), dtype=np.intp)
     for fingerprint in dances:
-        require_words_of(tokeniser.model_id, fingerprint)
+        require_words_of(tokeniser, fingerprint)
         for channel, row in enumerate(counts):
             seen = fingerprint.visibility[:, channel] >= SEEN_FROM
             row += np.bincount(fingerprint.words[seen, channel], minlength=len(row))
