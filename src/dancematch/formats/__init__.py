@@ -63,6 +63,8 @@ def describe(path: str | Path, *, fps: float | None = None, suffix: str | None =
         _require_duration(motions)
     except InputError as error:
         raise _tell_briefly(path, error) from None
+    except OSError as error:  # the file is gone, or its disk is
+        raise _tell_briefly(path, InputError(f"{path} cannot be read: {error.strerror or error}")) from None
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError):
         damage = FormatError(f"{path} is not a readable file of {name}: it may be damaged")
         raise _tell_briefly(path, damage) from None

@@ -7,10 +7,11 @@ terabytes, and damaged ones end in errors of the tokeniser. Here a header is mat
 import io
 import json
 import math
+import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -53,7 +54,7 @@ class Archive:
             self._zip = open_zip(path)
         except _BROKEN:
             raise FormatError(f"{path} is not an .npz archive: it may be damaged or cut short") from None
-        self.is_stored = is_stored(path, self._zip.infolist())
+        self.is_stored = is_stored(self._zip)
         members = self._zip.namelist()
         self.names = frozenset(name.removesuffix(".npy") for name in members)
         if len(self.names) < len(members):
@@ -117,35 +118,43 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
     What is no archive raises the many errors of `zipfile`.
     """
-    with open_file(path, limits.MAX_READ_BYTES) as file:
+    file = open_file(path, limits.MAX_READ_BYTES)
+    try:
         # The record that `zipfile` itself goes by: it makes an object of each member before one can look.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-    if end is None:
-        raise zipfile.BadZipFile
-    if end[zipfile._ECD_SIZE] > limits.MAX_DIRECTORY_BYTES:  # type: ignore[attr-defined]
-        raise _too_many_members(path)
-    archive = zipfile.ZipFile(path)
-    _require_small(path, archive.infolist())
+        if end is None:
+            raise zipfile.BadZipFile
+        if end[zipfile._ECD_SIZE] > limits.MAX_DIRECTORY_BYTES:  # type: ignore[attr-defined]
+            raise _too_many_members(path)
+        archive = zipfile.ZipFile(file)
+        _require_small(path, archive)
+    except BaseException:
+        file.close()
+        raise
+    archive._filePassed = 0  # type: ignore[attr-defined]  # the file is closed with the archive
     return archive
 
 
-def _require_small(path: Path, members: list[zipfile.ZipInfo]) -> None:
+def _require_small(path: Path, archive: zipfile.ZipFile) -> None:
+    members = archive.infolist()
     if len(members) > limits.MAX_MEMBERS:
         raise _too_many_members(path)
-    most = limits.MAX_READ_BYTES if is_stored(path, members) else limits.MAX_BYTES
+    most = limits.MAX_READ_BYTES if is_stored(archive) else limits.MAX_BYTES
     if sum(member.file_size for member in members) > most:
         raise FormatError(f"{path} would unpack to more than {most} bytes and is not read")
     if any(member.compress_type not in _PACKINGS for member in members):
         raise FormatError(f"{path} is packed in a way that .npz archives are not")
 
 
-def is_stored(path: Path, members: Sequence[zipfile.ZipInfo]) -> bool:
+def is_stored(archive: zipfile.ZipFile) -> bool:
     """Whether an archive is not packed, and hence holds no more than it has bytes.
 
     By the sum, too: members may claim the same bytes.
     """
+    members = archive.infolist()
     is_plain = all(one.compress_type == zipfile.ZIP_STORED for one in members)
-    return is_plain and sum(one.file_size for one in members) <= path.stat().st_size
+    size = os.fstat(archive.fp.fileno()).st_size if archive.fp else 0
+    return is_plain and sum(one.file_size for one in members) <= size
 
 
 def _too_many_members(path: Path) -> FormatError:

@@ -103,7 +103,9 @@ def detect_suffix(path: Path) -> str | None:
     For uploads, whose names say nothing. The content itself is checked only on reading, but an
     archive that is none, or holds neither arrays nor tensors, is refused: no video begins as one.
     """
-    with path.open("rb") as file:
+    from dancematch.formats.files import open_regular
+
+    with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_ARCHIVE):
         return _suffix_of_archive(path)

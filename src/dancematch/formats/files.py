@@ -12,7 +12,7 @@ import math
 import os
 import re
 import secrets
-import sys
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import FormatError, InputError
-from dancematch.formats import limits
+from dancematch.formats import json_size, limits
 from dancematch.types import FloatArray
 
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
@@ -30,35 +30,77 @@ MAX_NAME_BYTES = 255  # of a file's name without its folder, on all usual file s
 
 _CHUNK = 1 << 16  # positions that are converted at a time
 
-_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
-# Bytes that a parsed JSON text takes for each of these characters: an object, a list, a number and a text.
-_OBJECT, _LIST, _NUMBER, _TEXT = 210, 130, 36, 60
+
+def open_regular(path: Path) -> BinaryIO:
+    """Return a file, opened; what is neither a file nor a link to one is refused without waiting for it.
+
+    A pipe would wait for a writer, and a device may never end. The open file itself is asked what it is, too,
+    for the path may have become another.
+    """
+    try:
+        _require_regular(path, path.stat())
+        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115  (Path.open has no opener)
+        try:
+            _require_regular(path, os.fstat(file.fileno()))
+        except BaseException:
+            file.close()
+            raise
+        return file
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        raise unreadable(path, error) from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(f"{path} is a folder; a motion file was expected")
+    if not stat.S_ISREG(status.st_mode):
+        raise no_file(path)
+
+
+def no_file(path: Path) -> InputError:
+    """Return what is said of a path that is there, but is neither a file nor a folder."""
+    return InputError(f"{path} is no file: a pipe, a device or a socket; a video or motion file was expected")
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """Return what is said of a file that the system does not let us read."""
+    return InputError(f"{path} cannot be read: {_reason(error)}")
+
+
+def changed(path: Path) -> InputError:
+    """Return what is said of a file that became longer or shorter while it was read."""
+    return InputError(f"{path} changed while it was read; wait until it is complete")
 
 
 def open_file(path: Path, most: int = limits.MAX_BYTES) -> BinaryIO:
     """Return a file, opened, that is there, not empty and not of more than `most` bytes."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; a motion file was expected")
-    try:
-        size = path.stat().st_size
-        if size > most:
-            raise FormatError(f"{path} has {size} bytes; files of more than {most} are not read")
-        if not size:
-            raise FormatError(f"{path} is empty; a motion file was expected")
-        return path.open("rb")
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist") from None
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+    file = open_regular(path)
+    size = os.fstat(file.fileno()).st_size
+    if 0 < size <= most:
+        return file
+    file.close()
+    if size:
+        raise FormatError(f"{path} has {size} bytes; files of more than {most} are not read")
+    raise FormatError(f"{path} is empty; a motion file was expected")
 
 
 def read_bytes(path: Path, most: int = limits.MAX_READ_BYTES) -> bytes:
     """Return the whole content of a file that is there, not empty and not absurdly large."""
     with open_file(path, most) as file:
+        size = os.fstat(file.fileno()).st_size
         try:
-            return file.read()
+            content = file.read(size + 1)  # not to the end: another program may go on writing
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+            raise unreadable(path, error) from None
+    if len(content) != size:
+        raise changed(path)
+    return content
 
 
 def read_json(path: Path) -> Any:
@@ -75,10 +117,11 @@ def _decode_json(path: Path) -> str:
     if len(content) * (5 if wide else 1) > limits.MAX_PARSED_BYTES:
         raise _too_large_json(path)
     text = content.decode(json.detect_encoding(content), "surrogatepass")
-    if sys.getsizeof(text) + _estimate_parsed(text) > limits.MAX_PARSED_BYTES:
-        raise _too_large_json(path)
-    if text.count(":") > limits.MAX_KEYS and _has_too_many_keys(text):
+    size = json_size.measure(text)
+    if size.has_too_many_keys:
         raise FormatError(f"{path} has more than {limits.MAX_KEYS} different keys and is not read")
+    if json_size.estimate_parsed_bytes(text, size) > limits.MAX_PARSED_BYTES:
+        raise _too_large_json(path)
     return text
 
 
@@ -87,22 +130,6 @@ def _too_large_json(path: Path) -> FormatError:
     return FormatError(
         f"{path} would take more than {most} MB of memory as JSON and is not read; split the recording"
     )
-
-
-def _estimate_parsed(text: str) -> int:
-    """Return about how many bytes the parsed text takes besides its keys, of which each is kept once."""
-    texts = max(0, text.count('"') // 2 - text.count(":"))
-    numbers = text.count(",")
-    return _OBJECT * text.count("{") + _LIST * text.count("[") + _NUMBER * numbers + _TEXT * texts
-
-
-def _has_too_many_keys(text: str) -> bool:
-    keys: set[str] = set()
-    for found in _KEY.finditer(text):
-        keys.add(found[1])
-        if len(keys) > limits.MAX_KEYS:
-            return True
-    return False
 
 
 def write_bytes(path: Path, content: bytes, *, overwrite: bool = False) -> None:

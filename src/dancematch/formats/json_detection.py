@@ -5,19 +5,20 @@ within the beginning that is read, so every bracket that is open there is closed
 """
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from dancematch.errors import InputError
 from dancematch.formats import registry
-from dancematch.formats.files import read_json
+from dancematch.formats.files import open_regular, read_json
 
 _HEAD_BYTES = 1 << 16  # the first frames of a recording
 _WHOLE_BYTES = 32 << 20  # a larger file is not read twice; parsing it takes some seconds
 _MAX_DEPTH = 20  # brackets within brackets; keypoints have five
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _CLOSING = {"[": "]", "{": "}"}
 
 
@@ -29,10 +30,10 @@ def is_motion_json(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
-        size = path.stat().st_size
-    except OSError:
+            size = os.fstat(file.fileno()).st_size
+    except (OSError, InputError):
         return True
     if _is_recognised(_parse_head(head)):
         return True

@@ -30,12 +30,18 @@ def is_folder(path: Path) -> bool:
     """Whether a folder holds OpenPose frames: other tools call a whole clip `dance_1_keypoints.json`."""
     if not path.is_dir():
         return False
-    files = sorted(file for file in path.glob("*_keypoints.json") if file.is_file())
-    named = ((found[1], file) for file in files if (found := _FRAME_FILE.fullmatch(file.name)))
     first_frames: dict[str, Path] = {}
-    for name, file in named:
-        first_frames.setdefault(name, file)
+    for file, named in _list_frames(path):
+        first_frames.setdefault(named[1], file)
     return any(map(_may_be_frame, first_frames.values()))
+
+
+def _list_frames(folder: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    """Yield the files of a folder that are called as frames are, in order, with what their names say."""
+    for file in sorted(folder.glob("*_keypoints.json")):
+        named = _FRAME_FILE.fullmatch(file.name)
+        if named is not None and file.is_file():
+            yield file, named
 
 
 def _may_be_frame(file: Path) -> bool:
@@ -78,7 +84,7 @@ def _read_frames(path: Path) -> Iterator[Any]:
 
 
 def _require_one_name(folder: Path) -> str:
-    names = {found[1] for file in folder.iterdir() if (found := _FRAME_FILE.fullmatch(file.name))}
+    names = {found[1] for _, found in _list_frames(folder)}
     if len(names) == 1:
         return names.pop()
     if not names:
@@ -90,9 +96,8 @@ def _require_one_name(folder: Path) -> str:
 
 def _read_sequence(folder: Path, name: str) -> Iterator[Any]:
     files: dict[int, Path] = {}
-    for file in sorted(folder.iterdir()):
-        found = _FRAME_FILE.fullmatch(file.name)
-        if found is not None and found[1] == name:
+    for file, found in _list_frames(folder):
+        if found[1] == name:
             files[int(found[2])] = file
     first, last = min(files), max(files)
     limits.require_plausible_frames(last - first + 1, len(files))

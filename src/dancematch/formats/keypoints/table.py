@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dancematch.errors import FormatError, InputError
 from dancematch.formats import limits
 from dancematch.formats.clock import Clock, choose_clock, count_from_first_frame
-from dancematch.formats.files import open_file, require_near_origin
+from dancematch.formats.files import open_file, open_regular, require_near_origin
 from dancematch.formats.joint_names import has_upper_body, to_snake_case
 from dancematch.formats.keypoints.table_rows import count_lines, iterate_rows
 from dancematch.skeletons import BLAZEPOSE33, COCO17
@@ -50,7 +50,7 @@ class TableColumns:
 def read_header(path: Path) -> list[str]:
     """Return the names of a table's columns; none where the file is no table."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
         return next(iterate_rows(io.BytesIO(head)), [])
     except (OSError, ValueError, csv.Error, InputError):

@@ -1,5 +1,6 @@
 """AIST++ pickles: 3-D keypoints (COCO-17) or SMPL motion, in centimetres, y up, 60 frames per second."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ _SMPL = ("smpl_poses", "smpl_trans", "smpl_scaling")
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return the one dancer of the file; the pickle carries no rate, so `fps` or AIST's own 60."""
     with open_file(path) as file:
-        arrays = read_arrays(file, path.stat().st_size, (*_KEYPOINTS, *_SMPL))
+        arrays = read_arrays(file, os.fstat(file.fileno()).st_size, (*_KEYPOINTS, *_SMPL))
     found = next((arrays[name] for name in _KEYPOINTS if name in arrays), None)
     if found is not None:
         return [_from_keypoints(found, fps or FPS)]

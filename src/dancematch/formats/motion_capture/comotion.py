@@ -88,9 +88,9 @@ def _torch_load(path: Path) -> Any:
         raise MissingExtraError(f"reading {path} needs torch: pip install 'dancematch[train]'") from None
     try:
         _require_plain_tensors(path)
-        with warnings.catch_warnings():
+        with open_file(path) as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # damage makes torch tell of its own insides
-            return torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(file, map_location="cpu", weights_only=True)
     except InputError:
         raise
     except Exception:  # torch documents no exceptions for damaged files and raises many kinds

@@ -2,12 +2,14 @@
 
 import glob
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError
+from dancematch.formats.files import changed, no_file, open_regular, unreadable
 from dancematch.formats.web_address import refuse_web_address
 from dancematch.pipeline.analysis.info_files import SUFFIXES_BESIDE_VIDEOS
 from dancematch.pose.video import VIDEO_SUFFIXES
@@ -17,20 +19,35 @@ CACHE_SUFFIX = ".cache"
 SERVICE_SUFFIX = ".service"
 _NO_CLIPS = (CACHE_SUFFIX, ".part", SERVICE_SUFFIX)
 
+_PIECE_BYTES = 1 << 20  # that are hashed at a time
+
 
 def content_hash(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, or of the names and bytes of all files in a folder."""
     path = Path(path)
     try:
-        if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.is_file())
-            hashes = [f"{file.name} {content_hash(file)}" for file in inside]
-            return hashlib.sha256("\n".join(hashes).encode(errors="surrogateescape")).hexdigest()
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        if not path.is_dir():
+            return _hash_file(path)
+        inside = sorted(file for file in path.iterdir() if file.is_file())
     except OSError as error:
+        raise unreadable(path, error) from None
+    except InputError:
         refuse_web_address(path)
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise
+    hashes = [f"{file.name} {content_hash(file)}" for file in inside]
+    return hashlib.sha256("\n".join(hashes).encode(errors="surrogateescape")).hexdigest()
+
+
+def _hash_file(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open_regular(path) as file:
+        left = os.fstat(file.fileno()).st_size
+        while left >= 0 and (piece := file.read(_PIECE_BYTES)):
+            digest.update(piece)
+            left -= len(piece)
+    if left:
+        raise changed(path)
+    return digest.hexdigest()
 
 
 def rename_in_error(error: DanceMatchError | None, original: Path, path: Path) -> DanceMatchError | None:
@@ -47,6 +64,7 @@ def find_clips(places: Sequence[str | Path]) -> list[Path]:
     """The files named, and the videos and motion files in the folders named, in order of name.
 
     A folder of frames (OpenPose) is one clip. A pattern such as "clips/*.mp4" names every file that fits it.
+    Pipes, devices, sockets and links that lead nowhere are left out of folders, and refused where they are named.
     """
     found: dict[Path, None] = {}
     for place in [path for given in places for path in _expand(Path(given))]:
@@ -58,28 +76,38 @@ def find_clips(places: Sequence[str | Path]) -> list[Path]:
 
 
 def _expand(place: Path) -> list[Path]:
-    """The place itself or, if it does not exist and is a pattern, the files that fit it."""
-    if place.exists():
+    """The place itself or, if it does not exist and is a pattern, the files and folders that fit it."""
+    if place.is_file() or place.is_dir():
         return [place]
+    if place.exists():
+        raise no_file(place)
     refuse_web_address(place)
     if not glob.has_magic(str(place)):
         raise InputError(f"{place} does not exist")
-    found = sorted(map(Path, glob.glob(str(place), recursive=True)))  # noqa: PTH207  (Path.glob: no absolute one)
+    fitting = map(Path, glob.glob(str(place), recursive=True))  # noqa: PTH207  (Path.glob: no absolute one)
+    found = sorted(path for path in fitting if path.is_file() or path.is_dir())
     if not found:
         raise InputError(f"there is no file that fits {place}")
     return found
 
 
-def _clips_below(folder: Path) -> Iterator[Path]:
+def _clips_below(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """The clips in a folder and in those below it; a link to one of the folders `above` is not followed."""
     if folder.name.endswith(_NO_CLIPS):
         return
     if formats.is_motion_file(folder):
         yield folder
         return
-    for path in sorted(folder.iterdir()):
+    try:
+        own, inside = folder.resolve(), sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from None
+    if own in above:
+        return
+    for path in inside:
         if path.is_dir():
-            yield from _clips_below(path)
-        elif _is_clip(path):
+            yield from _clips_below(path, above | {own})
+        elif path.is_file() and _is_clip(path):
             yield path
 
 
