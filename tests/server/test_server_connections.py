@@ -3,11 +3,12 @@
 import json
 import re
 import socket
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dance_samples import write_dance
@@ -57,7 +58,7 @@ def uploads_of(server) -> Path:
 
 
 def is_well(server) -> bool:
-    return server.client.get("/health", headers={"Connection": "close"}).status_code == 200
+    return httpx.get(f"{server.url}/health", timeout=60).status_code == 200
 
 
 def test_headers_that_do_not_come_are_not_waited_for(server):
@@ -121,6 +122,7 @@ def _answers(server) -> bool:
         (b"HELLO THERE\r\n\r\n", 400, "bad_request"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "bad_request"),  # TLS
         (b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000, 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 400, "bad_request"),
         (
             b"POST /search HTTP/1.1\r\n" + HEADERS + b"3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             400,
@@ -130,7 +132,16 @@ def _answers(server) -> bool:
         (b"GET /health HTTP/1.1\r\nHost: localhost@evil\r\nConnection: close\r\n\r\n", 421, "wrong_host"),
         (b"GET /health HTTP/1.1\r\nHost: localhost:1]\r\nConnection: close\r\n\r\n", 421, "wrong_host"),
     ],
-    ids=["no HTTP", "TLS", "long headers", "smuggling", "host after address", "user as host", "odd port"],
+    ids=[
+        "no HTTP",
+        "TLS",
+        "long headers",
+        "long but whole headers",
+        "smuggling",
+        "host after address",
+        "user as host",
+        "odd port",
+    ],
 )
 def test_a_wrong_request_is_refused_in_the_form_of_every_error(server, request_, status, error):
     answered, body, headers = say(server, request_)
@@ -138,6 +149,51 @@ def test_a_wrong_request_is_refused_in_the_form_of_every_error(server, request_,
     assert (status, error) == (answered, body["error"])
     assert b"content-type: application/json" in headers
     assert is_well(server)
+
+
+def test_a_body_of_tiny_chunks_is_refused_before_it_is_parsed(server):
+    """Three megabytes, a byte each: 400 after some hundred, and the service answers on."""
+    request = b"POST /search HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connect(server) as raw:
+        raw.sendall(request + b"1\r\nx\r\n" * 1000)
+        sent = _send_until_closed(raw, b"1\r\nx\r\n" * 10_000)
+        answer = parse(read_all_or_reset(raw))
+
+    assert (400, "bad_request") == (answer[0], answer[1]["error"])
+    assert sent < ENOUGH
+    assert is_well(server)
+
+
+def test_a_damaged_chunk_ends_the_request_in_one_answer(server):
+    """400 once, and nothing in the log: the application is told that the client has left."""
+    request = b"POST /search HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+    status, body, _ = say(server, request)
+
+    assert (400, "bad_request") == (status, body["error"])
+    assert is_well(server)
+
+
+@pytest.mark.parametrize("origin", ["http://[", "null", "https://evil.example", ""])
+def test_a_page_of_another_site_may_not_even_look(server, origin):
+    """Whatever it calls itself; a browser that says so by other means is believed too."""
+    answers = [
+        server.client.get("/health", headers={"Origin": origin}),
+        server.client.get("/map", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}),
+    ]
+
+    assert [(403, "forbidden")] * 2 == [(one.status_code, one.json()["error"]) for one in answers]
+
+
+def test_a_link_from_another_site_may_be_followed(server):
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+
+    assert 200 == server.client.get("/", headers=headers).status_code
+
+
+def test_a_wrong_range_of_a_file_is_an_error_like_every_other(server):
+    answer = server.client.get("/app.js", headers={"Range": "bytes=5-2"})
+
+    assert (400, "bad_request") == (answer.status_code, answer.json()["error"])
 
 
 @pytest.mark.parametrize("host", [b"[::1]:8765", b"[::1]", b"127.0.0.1:1", b"LOCALHOST"])
@@ -159,8 +215,19 @@ def test_after_a_refusal_nothing_more_of_the_body_is_read(server, extra):
     assert sent < ENOUGH
 
 
-def _send_until_closed(raw: socket.socket) -> int:
-    sent, block = 0, bytes(1 << 16)
+def read_all_or_reset(raw: socket.socket) -> bytes:
+    """What was answered before the connection was closed, however that was."""
+    parts = []
+    try:
+        while part := raw.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def _send_until_closed(raw: socket.socket, block: bytes = bytes(1 << 16)) -> int:
+    sent = 0
     try:
         while sent < ENOUGH:
             sent += raw.send(block)
@@ -190,22 +257,24 @@ def test_a_file_whose_client_has_left_is_read_no_longer(server):
 
 
 def test_streams_beyond_the_limit_are_refused_before_they_begin(server):
-    """Of six at once two are streams, four are 429; none is broken off, and the log has no traceback."""
+    """Of six at once two are streams, four are 429; none is broken off."""
     job = server.client.post("/search", content=b"endless").json()["job_id"]
+    answered = threading.Barrier(6, timeout=60)  # the streams stay open until the last one is answered
+
+    def first_lines(_number: int) -> tuple[int, str]:
+        with httpx.stream("GET", f"{server.url}/jobs/{job}/events", timeout=60) as answer:
+            texts = answer.iter_text()  # held: an iterator that is thrown away closes the stream
+            first = next(texts)
+            answered.wait()
+            return answer.status_code, first
+
     with ThreadPoolExecutor(6) as pool:
-        opened = list(pool.map(lambda _: _first_lines(server, job), range(6)))
+        opened = list(pool.map(first_lines, range(6)))
     server.client.delete(f"/jobs/{job}")
 
     assert [200] * 2 + [429] * 4 == sorted(status for status, _ in opened)
     for status, text in opened:
         assert text.startswith("event: job\n" if status == 200 else '{"error":"busy"')
-
-
-def _first_lines(server, job: str) -> tuple[int, str]:
-    with server.client.stream("GET", f"/jobs/{job}/events", headers={"Connection": "close"}) as answer:
-        first = next(answer.iter_text())
-        time.sleep(1.0)  # the others come while this one is open
-        return answer.status_code, first
 
 
 def test_a_motion_file_never_stops_the_service(tmp_path):

@@ -181,7 +181,6 @@ def run(options: Options, on_start: Callable[[str], None]) -> None:
             timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
             http=connections.protocol,  # type: ignore[arg-type]  # makes one as the class would
             ws="none",
-            h11_max_incomplete_event_size=limits.MAX_HEADER_BYTES,
         )
         with _listen(options) as listener:
             host = f"[{options.host}]" if ":" in options.host else options.host

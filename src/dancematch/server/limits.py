@@ -6,6 +6,7 @@ MAX_REFUSED_CONNECTIONS = 100  # beyond these, that are told why before they are
 MAX_OPEN_FILES = 4096  # connections, uploads, the catalogue; asked of the operating system at the start
 CONNECTION_BACKLOG = 1024
 MAX_HEADER_BYTES = 32 << 10
+MAX_TINY_CHUNKS, MIN_CHUNK_BYTES = 256, 64  # of a body: after so many chunks, so many bytes each on average
 HEADER_SECONDS = 10.0  # from the first byte of a request, or the connection, until its headers are there
 KEEP_ALIVE_SECONDS = 30
 LINGER_SECONDS = 2.0  # for a sender to read why the rest of its body is not wanted
@@ -28,7 +29,7 @@ MAX_MATRIX_CELLS = 256  # per side
 
 # Files
 MAX_DANCERS = 32  # per file
-SMALL_UPLOAD_BYTES = 1 << 20  # above, a file waits for half of the readers only
+SMALL_UPLOAD_BYTES = 1 << 20  # larger files have readers of their own
 QUICK_READ_SECONDS = 10.0  # for a file whose sender waits
 QUICK_READ_BYTES = 640 << 20  # address space of the process that reads it, of which it takes 110 MB empty
 QUICK_WRITTEN_BYTES = 256 << 20

@@ -27,7 +27,7 @@ from dancematch.server.schemas.requests import NewDance, SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
 
 THREADS = max(2, os.cpu_count() or 1)  # of each kind of work on the processor
-READERS = max(1, (os.cpu_count() or 1) // 2)  # of small files, and as many of large ones
+READERS = max(2, os.cpu_count() or 1)  # of small files, and as many of large ones
 _STATES: tuple[JobState, ...] = ("waiting", "running", "done", "failed", "cancelled")
 
 

@@ -1,9 +1,11 @@
 """How much runs at once: requests, streams, and threads for work on the processor."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 
@@ -47,15 +49,20 @@ class WorkThreads:
     def __init__(self, width: int, readers: int) -> None:
         self._searches, self._rest, self._health = (anyio.CapacityLimiter(width) for _ in range(3))
         self._small_files, self._large_files = anyio.CapacityLimiter(readers), anyio.CapacityLimiter(readers)
+        self._turns: WeakValueDictionary[Any, asyncio.Lock] = WeakValueDictionary()  # by address and lane
 
     async def search(self, work: Callable[..., T], *arguments: object) -> T:
         """Run a search."""
         return await anyio.to_thread.run_sync(work, *arguments, limiter=self._searches)
 
-    async def read(self, size: int, work: Callable[..., T], *arguments: object) -> T:
-        """Have a file of that size read; small ones do not wait for large ones."""
+    async def read(self, size: int, address: str | None, work: Callable[..., T], *arguments: object) -> T:
+        """Have a file of that size read; small ones do not wait for large ones.
+
+        The files of one address are read one after the other, so that it leaves a reader to others.
+        """
         lane = self._small_files if size <= SMALL_UPLOAD_BYTES else self._large_files
-        return await anyio.to_thread.run_sync(work, *arguments, limiter=lane)
+        async with self._turns.setdefault((address, lane), asyncio.Lock()):
+            return await anyio.to_thread.run_sync(work, *arguments, limiter=lane)
 
     async def other(self, work: Callable[..., T], *arguments: object) -> T:
         """Add, explain or draw, apart from the searches so that none waits for it."""

@@ -71,11 +71,32 @@ class Connections:
                 del self._by_address[address]
 
 
+class LimitedParser(h11.Connection):
+    """h11's parser, which refuses bodies in many tiny chunks: each costs as much work as a large one."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, limits.MAX_HEADER_BYTES)
+        self._chunks = self._bytes = 0
+
+    def next_event(self) -> Any:
+        """The next part of a request, as h11 gives it."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = self._bytes = 0
+        elif isinstance(event, h11.Data):
+            self._chunks += 1
+            self._bytes += len(event.data)
+            if self._chunks > limits.MAX_TINY_CHUNKS and self._bytes < self._chunks * limits.MIN_CHUNK_BYTES:
+                raise h11.RemoteProtocolError("the body comes in chunks that are too small")
+        return event
+
+
 class LimitedProtocol(H11Protocol):
     """One connection: uvicorn's, with limits, and with errors as JSON."""
 
     def __init__(self, connections: Connections, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = LimitedParser()
         self.idle_since = self.loop.time()  # when it was opened, or its last answer complete
         self._connections = connections
         self._header_timer: asyncio.TimerHandle | None = None
@@ -161,6 +182,9 @@ class LimitedProtocol(H11Protocol):
         """Answer with an error and close the connection; an answer that has begun is cut off."""
         if self.transport.is_closing():
             return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # for the application, which is in the middle of the request
+            self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             body = json.dumps(answer.body()).encode()
             headers = {

@@ -1,5 +1,6 @@
 """The middleware that every request passes: host and origin checks, security headers, metrics, log."""
 
+import json
 import logging
 import re
 import time
@@ -9,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dancematch.server.limits import MAX_HEADER_BYTES
 from dancematch.server.metrics import Metrics
 from dancematch.server.options import Options, is_loopback
 from dancematch.server.problems import ErrorAnswer
@@ -47,34 +49,20 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began = time.perf_counter()
         is_head = scope["method"] == "HEAD"
         inner = {**scope, "method": "GET", HEADERS_ONLY: True} if is_head else scope
-
         body = _RequestBody(scope, receive)
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in _DEFAULT_HEADERS.items():
-                    headers.setdefault(name, value)
-                if not body.is_complete:
-                    headers["Connection"] = "close"  # the rest is not read
-            elif is_head:
-                message = {**message, "body": b""}
-            await send(message)
-
+        answer = _GuardedAnswer(send, body, is_head)
         refusal = self._refuse(scope)
         try:
             if refusal is not None:
-                await JSONResponse(refusal.body(), refusal.status)(scope, body.receive, send_with_headers)
+                await JSONResponse(refusal.body(), refusal.status)(scope, body.receive, answer.send)
                 return
             inner["path"] = _path_with_slashes(scope)
-            await self._app(inner, body.receive, send_with_headers)
+            await self._app(inner, body.receive, answer.send)
         finally:
-            self._record(scope, getattr(inner.get("route"), "path", "other"), status, began)
+            self._record(scope, getattr(inner.get("route"), "path", "other"), answer.status, began)
 
     def _record(self, scope: Scope, route: str, status: int, began: float) -> None:
         known = (*_CHANGING_METHODS, "GET", "HEAD", "OPTIONS")
@@ -90,16 +78,58 @@ class RequestGuard:
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy might go by the one and this service by the other: request smuggling.
             return ErrorAnswer(400, "bad_request", "a body has a Content-Length or is chunked, not both")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            most = MAX_HEADER_BYTES >> 10
+            return ErrorAnswer(
+                400, "bad_request", f"the headers are larger than the {most} kB that are allowed"
+            )
         if is_loopback(self._options.host) and _host_name(host) not in self._hosts:
             # A page whose name its own name server made to point here: DNS rebinding.
             return ErrorAnswer(421, "wrong_host", "this service is for this machine; --allow-host adds names")
-        origin = headers.get("origin")
-        foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        if scope["method"] in _CHANGING_METHODS and foreign and origin not in self._options.cors_origins:
+        if _is_from_elsewhere(headers, host) and headers.get("origin") not in self._options.cors_origins:
             return ErrorAnswer(
                 403, "forbidden", "pages of other sites may not use this service; --cors allows one"
             )
         return None
+
+
+class _GuardedAnswer:
+    """An answer on its way to the client: its headers are completed, errors are JSON, HEAD has no body."""
+
+    def __init__(self, send: Send, body: "_RequestBody", is_head: bool) -> None:
+        self.status = 500
+        self._send, self._body, self._is_head = send, body, is_head
+        self._plain_error: Message | None = None  # the beginning of an error that is text, such as of a range
+
+    async def send(self, message: Message) -> None:
+        """Send the beginning or a part of the answer."""
+        if message["type"] == "http.response.start":
+            await self._begin(message)
+        elif self._plain_error is not None:
+            await self._send_as_json(self._plain_error, message.get("body", b""))
+        else:
+            await self._send({**message, "body": b""} if self._is_head else message)
+
+    async def _begin(self, message: Message) -> None:
+        self.status = message["status"]
+        headers = MutableHeaders(scope=message)
+        for name, value in _DEFAULT_HEADERS.items():
+            headers.setdefault(name, value)
+        if not self._body.is_complete:
+            headers["Connection"] = "close"  # the rest is not read
+        if self.status >= 400 and headers.get("content-type", "").startswith("text/plain"):
+            self._plain_error = message
+        else:
+            await self._send(message)
+
+    async def _send_as_json(self, start: Message, text: bytes) -> None:
+        self._plain_error = None
+        reason = text.decode(errors="replace").rstrip(".").lower()
+        content = json.dumps(ErrorAnswer(self.status, "bad_request", reason).body()).encode()
+        headers = MutableHeaders(scope=start)
+        headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(content))
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": b"" if self._is_head else content})
 
 
 class _RequestBody:
@@ -115,6 +145,23 @@ class _RequestBody:
         if message["type"] == "http.request" and not message.get("more_body", False):
             self.is_complete = True
         return message
+
+
+def _is_from_elsewhere(headers: Headers, host: str) -> bool:
+    """Whether a page of another site asks; a link that is followed from there is the user's own wish."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return _netloc(origin) != host.lower()
+    is_link = headers.get("sec-fetch-mode") == "navigate"
+    return headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_link
+
+
+def _netloc(origin: str) -> str:
+    """The host and port of an origin; empty if it is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _host_name(host: str) -> str:

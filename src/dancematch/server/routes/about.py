@@ -23,12 +23,14 @@ from dancematch.skeletons import BODY15
 
 router = APIRouter(tags=["service"])
 
+VERSION = version("dancematch")  # read once: the package may be installed anew while the service runs
+
 
 @router.get("/health", responses=errors())
 async def show_health(service: ReadyService, threads: Threads) -> HealthResponse:
     """Whether the service is ready."""
     dances = await threads.health(lambda: service.catalogue.page(limit=1).total)
-    return HealthResponse(version=version("dancematch"), dances=dances)
+    return HealthResponse(version=VERSION, dances=dances)
 
 
 @router.get("/about", dependencies=[READER], responses=errors())
@@ -36,7 +38,7 @@ def show_about(service: ReadyService, granted: GrantedScopes) -> AboutResponse:
     """The model, the limits, and what this caller may do."""
     tokeniser, options = service.catalogue.tokeniser, service.options
     return AboutResponse(
-        version=version("dancematch"),
+        version=VERSION,
         model_id=tokeniser.model_id,
         dances=service.catalogue.page(limit=1).total,
         channels=tokeniser.codebook.channels,

@@ -13,6 +13,7 @@ from dancematch.server.access.guard import HEADERS_ONLY
 from dancematch.server.jobs.table import Job, JobState
 from dancematch.server.problems import RefusedError, not_found
 from dancematch.server.routes.openapi import content, errors
+from dancematch.server.routes.uploads import address_of
 from dancematch.server.schemas.jobs import JobResponse, JobsResponse
 from dancematch.server.schemas.requests import Id
 from dancematch.server.service import Service
@@ -87,7 +88,7 @@ class _EventStream(StreamingResponse):
 
     def __init__(self, request: Request, service: Service, job_id: str) -> None:
         super().__init__(_events(service, job_id), media_type=_EVENT_STREAM)
-        self._room = request.app.state.streams.admit(request.client.host if request.client else None)
+        self._room = request.app.state.streams.admit(address_of(request))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""

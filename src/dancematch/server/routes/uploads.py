@@ -38,7 +38,9 @@ class PendingUpload:
         stop = threading.Event()
         try:
             async with _sets_when_client_leaves(self._request, stop):
-                found = await threads.read(self.upload.size, readers.read, self.upload.path, stop)
+                found = await threads.read(
+                    self.upload.size, address_of(self._request), readers.read, self.upload.path, stop
+                )
         except WorkerStoppedError:
             raise ClientDisconnect from None
         is_read = found.motions or found.words
@@ -77,10 +79,15 @@ async def _sets_when_client_leaves(request: Request, stop: threading.Event) -> A
         watching.cancel()
 
 
+def address_of(request: Request) -> str | None:
+    """The address that a request comes from; None where it is not known."""
+    return request.client.host if request.client else None
+
+
 @asynccontextmanager
 async def receive_upload(request: Request, service: Service) -> AsyncIterator[PendingUpload]:
     """The body of a request as a file, deleted afterwards unless a job needs it."""
-    address = request.client.host if request.client else None
+    address = address_of(request)
     with request.app.state.uploads.admit(address), QueueReservation(service.runner, address) as reservation:
         upload = await receive(
             request.stream(),
