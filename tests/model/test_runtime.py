@@ -1,5 +1,8 @@
 import builtins
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -386,3 +389,16 @@ def test_the_kinds_share_one_catalogue_of_meanings():
         assert (7, make().vocabulary) == book.vectors.shape[:2]
         np.testing.assert_array_equal(1, np.diagonal(book.similarity, axis1=1, axis2=2))
         assert isinstance(make().fingerprint(dance(0)), Fingerprint)
+
+
+def test_the_runtime_notes_nothing_about_this_machine(tmp_path):
+    """Its makers would like to know processor, paths and times; nothing is written, hence nothing sent."""
+    code = (
+        "from dancematch.model.tokeniser import load_model; from dancematch.model.runtime import open_session; "
+        "open_session(load_model().files['encoder.onnx'], 1)"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+    assert [] == [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]
