@@ -112,6 +112,31 @@ def json_of_keys(count: int = 500_000) -> bytes:
     return ("{" + ",".join(f'"k{number:08}":1' for number in range(count)) + "}").encode()
 
 
+def json_of_escapes(count: int = 400_000) -> bytes:
+    """One text of 400,000 escaped quotation marks after as many colons as keys are allowed: 0.8 MB."""
+    return b'[{"a":"' + b":" * 10_001 + b'"},"' + b'\\"' * count + b'"]'
+
+
+def json_of_open_escapes() -> bytes:
+    """The same, cut short within the text: each of its marks might begin another."""
+    return json_of_escapes()[:-2]
+
+
+def json_of_one_text(characters: int = 30_000_000) -> bytes:
+    """One text of 30 MB after as many colons as keys are allowed."""
+    return b'[{"a":"' + b":" * 10_001 + b'"},"' + b"x" * characters + b'"]'
+
+
+def json_of_wide_text(characters: int = 99_000_000) -> bytes:
+    """One text of 99 MB that a single escaped character makes four times as large."""
+    return b'["' + b"x" * characters + b'\\ud83d\\ude00"]'
+
+
+def json_of_hidden_texts(count: int = 3_600_000) -> bytes:
+    """3.6 million texts of a letter, 32 MB, and as many colons within one text."""
+    return b'["' + b":" * count + b'"' + b',"\\u0101"' * count + b"]"
+
+
 _LANDMARKS = ",".join(f"Landmark_{number}" for number in range(33)).encode()
 
 
@@ -265,6 +290,11 @@ HOSTILE_FILES: dict[str, HostileFile] = {
     "mediapipe_of_crowd_and_nobody": (mediapipe_of_crowd_and_nobody, ".json"),
     "json_of_brackets": (json_of_brackets, ".json"),
     "json_of_keys": (json_of_keys, ".json"),
+    "json_of_escapes": (json_of_escapes, ".json"),
+    "json_of_open_escapes": (json_of_open_escapes, ".json"),
+    "json_of_one_text": (json_of_one_text, ".json"),
+    "json_of_wide_text": (json_of_wide_text, ".json"),
+    "json_of_hidden_texts": (json_of_hidden_texts, ".json"),
     "csv_of_one_row": (csv_of_one_row, ".csv"),
     "csv_of_empty_rows": (csv_of_empty_rows, ".csv"),
     "openpose_of_crowds": (openpose_of_crowds, ".json"),

@@ -39,7 +39,7 @@ def open_regular(path: Path) -> BinaryIO:
     """
     try:
         _require_regular(path, path.stat())
-        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115  (Path.open has no opener)
+        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115  (closed by the caller)
         try:
             _require_regular(path, os.fstat(file.fileno()))
         except BaseException:

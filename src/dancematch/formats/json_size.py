@@ -1,4 +1,4 @@
-"""How much memory a JSON text takes once it is parsed, told before it is: a few bytes may make twenty times as many.
+"""How much memory a JSON text takes once it is parsed, told before it is: some make thirty times their bytes.
 
 The text is looked through once, in time that grows with its length and in no memory of its own, whatever
 it holds: every pattern here matches wherever it begins, and never looks back.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dancematch.formats import limits
 
-# A text in quotation marks, be it cut short, and the colon that makes a key of it. `++` and `*+` keep no way back.
+# A text in quotation marks, be it cut short, and the colon that makes a key of it; `++` never goes back.
 _TEXT = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)[ \t\n\r]*+(:?)', re.DOTALL)
 
 # Bytes of an object of up to five keys, a further key, a list, a number with its place in a list, and a text.
@@ -71,5 +71,5 @@ def estimate_parsed_bytes(text: str, size: JsonSize) -> int:
 
 
 def _character_bytes(text: str) -> int:
-    """Return how many bytes a character may take in a text: four once one of them lies far from the others."""
+    """Return how many bytes each character of a parsed text may take: four, if one of them is no ASCII."""
     return 1 if text.isascii() and "\\u" not in text else 4

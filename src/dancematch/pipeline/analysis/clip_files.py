@@ -64,7 +64,7 @@ def find_clips(places: Sequence[str | Path]) -> list[Path]:
     """The files named, and the videos and motion files in the folders named, in order of name.
 
     A folder of frames (OpenPose) is one clip. A pattern such as "clips/*.mp4" names every file that fits it.
-    Pipes, devices, sockets and links that lead nowhere are left out of folders, and refused where they are named.
+    Pipes, devices, sockets and links that lead nowhere are left out of folders, and refused where named.
     """
     found: dict[Path, None] = {}
     for place in [path for given in places for path in _expand(Path(given))]:
