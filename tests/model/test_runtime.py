@@ -394,7 +394,8 @@ def test_the_kinds_share_one_catalogue_of_meanings():
 def test_the_runtime_notes_nothing_about_this_machine(tmp_path):
     """Its makers would like to know processor, paths and times; nothing is written, hence nothing sent."""
     code = (
-        "from dancematch.model.tokeniser import load_model; from dancematch.model.runtime import open_session; "
+        "from dancematch.model.tokeniser import load_model\n"
+        "from dancematch.model.runtime import open_session\n"
         "open_session(load_model().files['encoder.onnx'], 1)"
     )
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
