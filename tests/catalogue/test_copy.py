@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import MODEL, dance, digest, random_words
+from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words
 from dancematch.catalogue.records import Dance, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import database_rows
@@ -37,7 +37,7 @@ def source(address) -> str:
     partly = np.linspace(0, 1, 20).reshape(10, 2)
     duet = [
         StoredTrack(
-            Fingerprint(np.arange(20).reshape(10, 2) % 8, 8, 4 / 30, MODEL, 3.1, partly),
+            Fingerprint(np.arange(20).reshape(10, 2) % 8, 8, SECONDS_PER_WORD, MODEL, 3.1, partly),
             Motion(unseen, FPS, BODY15, start=3.1),
             1.5,
             0.75,

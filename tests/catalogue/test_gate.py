@@ -215,14 +215,6 @@ def test_an_exclusion_of_a_folder_passes_the_gate(tmp_path, excluded):
     assert (["polka"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
 
 
-def test_a_file_that_can_have_no_name_spoils_only_its_dance(tmp_path):
-    folder = exported(tmp_path)
-    change_line(folder, file="x" * 300 + ".npz")
-    done = copied(f"{folder}/", tmp_path / "new.db")
-
-    assert (["polka"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
-
-
 def test_a_model_of_a_folder_passes_the_gate(tmp_path):
     folder = exported(tmp_path)
     header = json.loads((folder / HEADER).read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import MODEL, dance, digest, random_words
+from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words
 from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import plain_folder
@@ -49,7 +49,7 @@ def source(address) -> str:
         ),
         [
             StoredTrack(
-                Fingerprint(np.arange(20).reshape(10, 2) % 8, 8, 4 / 30, MODEL, 3.1, partly),
+                Fingerprint(np.arange(20).reshape(10, 2) % 8, 8, SECONDS_PER_WORD, MODEL, 3.1, partly),
                 Motion(unseen, FPS, BODY15, start=3.1),
                 1.5,
                 0.75,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dancematch.control_characters import CONTROL_CLASS, has_controls
 from dancematch.errors import InputError
+from dancematch.formats.limits import require_positions
 from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Motion, Span
 
@@ -112,6 +113,7 @@ class StoredTrack:
         clock = (words.start, words.seconds_per_word)
         for problem in find_track_problems(number, *clock, self.period_seconds, self.period_strength):
             raise InputError(problem)
+        require_positions(words.words.size)
 
 
 class ShardOf(NamedTuple):

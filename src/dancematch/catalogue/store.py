@@ -36,6 +36,7 @@ from dancematch.catalogue.sql.rows import (
 )
 from dancematch.catalogue.sql.schema import dances, exclusions, tracks
 from dancematch.catalogue.stats import stored_bytes
+from dancematch.catalogue.word_kinds import read_kind, require_one_kind
 from dancematch.errors import (
     CatalogueError,
     DanceExistsError,
@@ -108,6 +109,7 @@ class Store(Database):
             with self.transaction(WRITE) as connection:
                 generation = self.next_generation(connection)
                 self.require_ours(connection)
+                require_one_kind(self.where, batch, read_kind(connection))
                 keys = bulk_insert.insert_dances(connection, made)
                 rows = (
                     (key, track_row(place, track))
@@ -267,6 +269,7 @@ class Store(Database):
         """
         if any(track.fingerprint.model_id != model_id for _, track in made):
             raise ModelMismatchError(f"only words of the model {model_id} were expected")
+        require_one_kind(self.where, [(name, [track]) for name, track in made])
         require_name(model_id, "model_id")
         with self.transaction(WRITE) as connection:
             now = self.next_generation(connection)

@@ -49,7 +49,7 @@ def copy_catalogue(source: str | Path, target: str | Path, *, force: bool = Fals
             for batch in opened.batches(into.batch_size):
                 if writing is not None:
                     yield writing.result()
-                writing = writer.submit(_put_batch, into, batch, opened.total)
+                writing = writer.submit(_put_batch, into, batch, opened)
             if writing is not None:
                 yield writing.result()
         into.finish()
@@ -65,7 +65,8 @@ def _open_target(where: str | Path, source: CopySource, force: bool) -> CopyTarg
     return DatabaseTarget(where, source)
 
 
-def _put_batch(target: CopyTarget, batch: DanceBatch, total: int) -> Copied:
-    refused = {dance.name: why for dance in batch.dances if (why := dance.find_problem()) is not None}
+def _put_batch(target: CopyTarget, batch: DanceBatch, source: CopySource) -> Copied:
+    kind = target.kind or source.kind
+    refused = {dance.name: why for dance in batch.dances if (why := dance.find_problem(kind)) is not None}
     done = target.put([dance for dance in batch.dances if dance.name not in refused])
-    return replace(done, total=total, failed=batch.unreadable | refused | done.failed)
+    return replace(done, total=source.total, failed=batch.unreadable | refused | done.failed)

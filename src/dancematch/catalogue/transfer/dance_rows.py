@@ -19,6 +19,8 @@ from dancematch.catalogue.sql.checksums import (
     checksum_of_words,
 )
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
+from dancematch.catalogue.word_kinds import WordKind, find_kind_problem
+from dancematch.formats.limits import MAX_POSITIONS
 
 DIFFERS = "is there, but is not the same in"
 
@@ -30,6 +32,8 @@ _DANCER = TRACK_COLUMNS.index("dancer")
 _checked_values = itemgetter(
     *map(TRACK_COLUMNS.index, ("dancer", "start", "seconds_per_word", "period_seconds", "period_strength"))
 )
+_kind_of = itemgetter(*map(TRACK_COLUMNS.index, WordKind._fields))
+_WORDS = TRACK_COLUMNS.index("words")
 _words_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_WORDS))
 _skeletons_of = itemgetter(*(TRACK_COLUMNS.index(name) for name in OF_SKELETONS))
 _stored_checksums = itemgetter(*(TRACK_COLUMNS.index(f"{what}_checksum") for what in ("words", "skeletons")))
@@ -53,12 +57,23 @@ class DanceRows:
         """Return the hash of the recording's content."""
         return str(self.values[_CONTENT])
 
+    def kinds(self) -> list[WordKind]:
+        """Return the kind of each dancer's words."""
+        return [WordKind(*_kind_of(values)) for values in self.dancers]
+
+    def count_bytes(self) -> int:
+        """Return how many bytes the words and skeletons take."""
+        return sum(len(value) for values in self.dancers for value in values if isinstance(value, bytes))
+
     def stored_checksums(self) -> Checksums:
         """Return the checksums that were stored with the words and skeletons."""
         return {values[_DANCER]: _stored_checksums(values) for values in self.dancers}
 
-    def find_problem(self) -> str | None:
-        """Return why the dance cannot be copied: it is damaged, or does not pass the gate; None if it can."""
+    def find_problem(self, kind: WordKind | None) -> str | None:
+        """Return why the dance cannot be copied to words of a kind; None if it can.
+
+        It is damaged, does not pass the gate, or has words of another kind.
+        """
         if not self.dancers or self.stored_checksums() != checksums_by_dancer(self.dancers):
             return "is damaged; 'dancematch doctor' says more"
         dance = Dance(**dict(zip(DANCE_COLUMNS, self.values, strict=True)))
@@ -67,7 +82,12 @@ class DanceRows:
             *(find_track_problems(*_checked_values(values)) for values in self.dancers),
             *(find_exclusion_problems(**segment) for segment in self.excluded),
         )
-        return next(problems, None)
+        return next(problems, None) or self._find_words_problem(kind)
+
+    def _find_words_problem(self, kind: WordKind | None) -> str | None:
+        if any(len(values[_WORDS]) // 2 > MAX_POSITIONS for values in self.dancers):
+            return f"a dancer has more than {MAX_POSITIONS} words; split the recording"
+        return find_kind_problem(self.kinds(), kind)
 
 
 def checksums_by_dancer(dancers: Iterable[Sequence[Any]]) -> Checksums:
@@ -115,6 +135,7 @@ class CopySource:
     where: str
     model_id: str
     total: int  # dances
+    kind: WordKind | None  # of most of its words
     batches: Callable[[int], Iterator[DanceBatch]]  # of about so many dancers each
 
 
@@ -123,6 +144,7 @@ class CopyTarget(Protocol):
 
     where: str
     batch_size: int  # dancers, about
+    kind: WordKind | None  # of the words that stay in it; None if it has none yet
 
     def put(self, dances: Sequence[DanceRows]) -> Copied:
         """Store the dances that are not there yet, and compare all of them."""

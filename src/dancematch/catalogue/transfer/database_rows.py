@@ -27,6 +27,7 @@ from dancematch.catalogue.transfer.dance_rows import (
     DanceRows,
     checksums_by_dancer,
 )
+from dancematch.catalogue.word_kinds import read_kind
 from dancematch.errors import DanceExistsError
 
 BATCH = 5000  # dancers, about, per transaction
@@ -45,7 +46,8 @@ def open_database(where: str | Path) -> Iterator[CopySource]:
         with store.transaction() as connection:
             store.require_ours(connection)
             total = connection.execute(sa.select(sa.func.count()).select_from(dances)).scalar_one()
-            yield CopySource(store.where, store.model_id, total, partial(_read_batches, connection))
+            kind, batches = read_kind(connection), partial(_read_batches, connection)
+            yield CopySource(store.where, store.model_id, total, kind, batches)
     finally:
         store.close()
 
@@ -91,6 +93,8 @@ class DatabaseTarget:
         self._store = Store(where, source.model_id, lazily=source.total > 0)
         self.where, self.batch_size = self._store.where, BATCH
         self.outage = self._store.outage
+        with self._store.transaction() as connection:
+            self.kind = read_kind(connection)
 
     def put(self, batch: Sequence[DanceRows]) -> Copied:
         """Store the dances whose content is not there yet; read all of them back and compare."""
@@ -154,6 +158,6 @@ class DatabaseTarget:
         with self._store.transaction() as connection:
             contents = [dance.content for dance in batch]
             wanted = bulk_insert.is_among(connection, dances.c.content_hash, contents)
-            for row in connection.execute(query.where(wanted)).all():
+            for row in connection.execute(query.where(wanted)):
                 found.setdefault(row[-1], {}).update(checksums_by_dancer([row]))
         return found

@@ -14,9 +14,10 @@ every file is written entirely or not at all: an interrupted copy goes on where 
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksu
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
 from dancematch.catalogue.transfer.dance_rows import DIFFERS, Copied, CopySource, DanceBatch, DanceRows
+from dancematch.catalogue.word_kinds import KINDS_SAMPLED, WordKind, most_common_kind
 from dancematch.errors import DanceMatchError, FormatError, InputError
+from dancematch.formats import limits
 from dancematch.formats.archive import Archive
 from dancematch.formats.files import clear_parts, read_bytes, read_json, write_bytes
 from dancematch.skeletons import BODY15
@@ -38,6 +41,8 @@ VERSION = 1
 HEADER = "catalogue.json"
 LINES = "dances.jsonl"
 BATCH = 200  # dancers, about: between two reports
+_BATCH_BYTES = 64 << 20  # of unpacked arrays, about: small files may unpack to much
+_OUR_FILE = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{16}\.npz")  # NAME-DIGEST.npz, as `_describe` makes it
 
 _TRACK_FACTS = (
     "dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength",
@@ -60,20 +65,33 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
     model_id: str = header["model_id"]
 
     def batches(size: int) -> Iterator[DanceBatch]:
-        for first in range(0, len(lines), size):
-            yield _read_batch(folder, lines[first : first + size], model_id)
+        return _read_batches(folder, lines, model_id, size)
 
-    yield CopySource(str(folder), model_id, len(lines), batches)
+    kind = most_common_kind(_sample_kinds(folder, lines, model_id))
+    yield CopySource(str(folder), model_id, len(lines), kind, batches)
 
 
-def _read_batch(folder: Path, lines: Sequence[Line], model_id: str) -> DanceBatch:
-    batch = DanceBatch([])
+def _sample_kinds(folder: Path, lines: Sequence[Line], model_id: str) -> Iterator[WordKind]:
+    """Yield the kinds of words of the first dances that can be read; what a line says alone is no proof."""
+    for line in lines[:KINDS_SAMPLED]:
+        with suppress(DanceMatchError):
+            yield from _read_dance(folder, line, model_id).kinds()
+
+
+def _read_batches(folder: Path, lines: Sequence[Line], model_id: str, size: int) -> Iterator[DanceBatch]:
+    """Read the dances in batches that fit into memory well."""
+    batch, volume = DanceBatch([]), 0
     for line in lines:
         try:
             batch.dances.append(_read_dance(folder, line, model_id))
+            volume += batch.dances[-1].count_bytes()
         except DanceMatchError as error:
             batch.unreadable[line["dance_id"]] = str(error)
-    return batch
+        if len(batch.dances) + len(batch.unreadable) >= size or volume >= _BATCH_BYTES:
+            yield batch
+            batch, volume = DanceBatch([]), 0
+    if batch.dances or batch.unreadable:
+        yield batch
 
 
 def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
@@ -88,6 +106,8 @@ def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
         for one in excluded:
             Exclusion(line["dance_id"], **one)
         dancers = [dict(dancer) for dancer in line["dancers"]]
+        if len({int(dancer["dancer"]) for dancer in dancers}) != len(dancers):
+            raise ValueError  # each would take the memory of one of them
     except (KeyError, TypeError, ValueError, OverflowError):
         raise FormatError(f"its line in {folder / LINES} is damaged") from None
     path = folder / line["file"]
@@ -107,6 +127,7 @@ def _read_track(archive: Archive, facts: Mapping[str, Any], model_id: str) -> tu
     number, skeletons = int(facts["dancer"]), facts["skeletons"]
     names = ["words", "visibility", *(("joints", "joint_visibility") if skeletons else ())]
     names += ["bones"] * (f"bones_{number}" in archive.names)
+    _require_within_limits(archive, [f"{name}_{number}" for name in names])
     arrays = {name: archive.array(f"{name}_{number}") for name in names}
     if any(arrays[name].dtype != np.dtype(_ARRAYS[name]) for name in names) or arrays["words"].ndim != 2:
         raise ValueError
@@ -125,8 +146,21 @@ def _read_track(archive: Archive, facts: Mapping[str, Any], model_id: str) -> tu
     return tuple(row[name] for name in TRACK_COLUMNS)
 
 
+def _require_within_limits(archive: Archive, names: Sequence[str]) -> None:
+    """Refuse more words or joints of one dancer than a motion file may hold, before any is read.
+
+    An hour of dance has 27,000 steps of 14 channels, a thirtieth of that; a packed file of some kilobytes
+    can claim a hundred times as many.
+    """
+    for name in names:
+        shape = archive.header(name).shape
+        limits.require_positions(math.prod(shape[:2]))
+
+
 class FolderTarget:
     """A folder to copy into; files that are there and right are kept."""
+
+    kind: WordKind | None = None  # another kind than the source's is of a copy that is replaced, by force
 
     def __init__(self, folder: Path, model_id: str, *, force: bool = False) -> None:
         self.where, self.batch_size = str(folder), BATCH
@@ -188,7 +222,8 @@ class FolderTarget:
         write_bytes(self._folder / HEADER, json.dumps(self._header).encode(), overwrite=True)
         write_bytes(self._folder / LINES, "".join(map(_text, lines)).encode(), overwrite=True)
         for name in {line["file"] for line in before} - {line["file"] for line in lines}:
-            (self._folder / name).unlink(missing_ok=True)
+            if (self._folder / name).is_file():
+                (self._folder / name).unlink()
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -262,12 +297,17 @@ def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
 
 
 def _read_lines(path: Path) -> Iterator[Line]:
+    """Yield the dances of a list; one that names a file which is not ours is damaged.
+
+    Whatever an old list names is deleted when a new copy replaces it.
+    """
+    if not path.is_file():
+        raise FormatError(f"{path} is no ordinary file, as the list of a copy's dances is")
     text = read_bytes(path) if path.stat().st_size else b""  # a catalogue may be empty
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             read = json.loads(line)
-            # A name with a folder in it would lead to files that are not ours.
-            if Path(read["file"]).name != read["file"] or not isinstance(read["dance_id"], str):
+            if not _OUR_FILE.fullmatch(read["file"]) or not isinstance(read["dance_id"], str):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise FormatError(
