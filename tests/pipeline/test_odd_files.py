@@ -1,4 +1,4 @@
-"""Pipes, devices, sockets, broken links, changing files: left out of folders, refused where they are named."""
+"""Pipes, devices, sockets, broken links, changing files: left out of folders, refused where named."""
 
 import json
 import os
