@@ -17,6 +17,7 @@ from dancematch.catalogue.transfer.dance_rows import Copied
 from dancematch.catalogue.transfer.plain_folder import HEADER, LINES, open_folder
 from dancematch.errors import DanceMatchError, FormatError, InputError, ModelMismatchError
 from dancematch.formats import limits
+from dancematch.formats.archive import Archive
 from dancematch.types import Fingerprint
 from databases import run_sql
 
@@ -115,7 +116,7 @@ def test_a_dancer_of_too_many_words_is_not_read_from_a_folder(
     folder = tmp_path / "plain"
     copied(made(tmp_path / "d.db", "waltz"), f"{folder}/")
     monkeypatch.setattr(limits, "MAX_POSITIONS", 15)
-    monkeypatch.setattr(plain_folder.Archive, "array", lambda *_: pytest.fail("it was unpacked"))
+    monkeypatch.setattr(Archive, "array", lambda *_: pytest.fail("it was unpacked"))
     with open_folder(folder) as source:
         (batch,) = source.batches(200)
     assert ["waltz"] == list(batch.unreadable)

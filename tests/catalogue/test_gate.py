@@ -31,7 +31,8 @@ from databases import run_sql
 GOOD = Dance("polka", "b.npz", digest("b"), 5.0, "folk", "pop", "2020-01-01T00:00:00+00:00")
 NO_NAMES = (
     "", " ", "\u200b", "a\nb", "\x1b[31mred", "\x9b31m", "\x7f", "a\u2028b", "a\u2029b", "\u202egnp.exe",
-    "\u2066a", "\u2069",
+    "\u2066a", "\u2069", "a\u061cb", "a\u200eb", "a\u200fb", "a\ufdd0b", "\ufdef", "a\ufffe", "a\U0010ffff",
+    "\u3164", "\u115f", "\u1160", "\uffa0 \u3164",
 )  # fmt: skip
 NAMES = ("Thriller (1983)", "Ägypten", "踊り", "a b", "💃🏽", "می‌خواهم", "שלום", "x" * MAX_NAME_LENGTH)
 

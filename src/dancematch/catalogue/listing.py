@@ -1,12 +1,13 @@
 """Pages of dances in order of name, read without the rest of a large catalogue."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from dancematch.catalogue.records import Dance
 from dancematch.catalogue.sql.database import Database
+from dancematch.catalogue.sql.rows import require_row, require_values
 from dancematch.catalogue.sql.schema import dances, tracks
 from dancematch.errors import UnknownDanceError
 
@@ -64,8 +65,21 @@ def read_page(
         total = connection.execute(sa.select(sa.func.count()).select_from(dances).where(*wanted)).scalar_one()
         keys = connection.execute(some).scalars().all()
         rows = connection.execute(select_dances().where(dances.c.key.in_(keys))).mappings().all()
-    found = sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
-    return Page(tuple(found), total)
+    return Page(tuple(sort_dances(rows, database.where)), total)
+
+
+def sort_dances(rows: Iterable[sa.RowMapping], where: str) -> list[Dance]:
+    """Return the dances of rows of `select_dances` by name; a value of a wrong kind is a `CatalogueError`.
+
+    Sorted here: databases differ in their order of text.
+    """
+    made = [_dance_of(row, where) for row in rows]
+    return sorted(made, key=lambda dance: dance.dance_id)
+
+
+def _dance_of(row: sa.RowMapping, where: str) -> Dance:
+    require_row(row, where)
+    return Dance(**row)
 
 
 def read_dance(database: Database, dance_id: str) -> Dance:
@@ -74,7 +88,7 @@ def read_dance(database: Database, dance_id: str) -> Dance:
         row = connection.execute(select_dances().where(dances.c.dance_id == dance_id)).mappings().first()
     if row is None:
         raise UnknownDanceError(f"{database.where} has no dance named {dance_id!r}")
-    return Dance(**row)
+    return _dance_of(row, database.where)
 
 
 def recording_names(database: Database, dance_ids: Sequence[str]) -> dict[str, str]:
@@ -95,6 +109,8 @@ def names_with_skeletons(database: Database, dance_ids: Sequence[str]) -> set[st
 def sample_names(database: Database, limit: int) -> list[str]:
     """Return the names of at most `limit` dances, evenly spread over all in their order."""
     with database.transaction() as connection:
-        names = sorted(connection.execute(sa.select(dances.c.dance_id)).scalars())
+        names = connection.execute(sa.select(dances.c.dance_id)).scalars().all()
+    require_values({"dance_id": names}, database.where)
+    names = sorted(names)
     count = min(limit, len(names))
     return [names[number * len(names) // count] for number in range(count)]

@@ -19,6 +19,7 @@ from dancematch.catalogue.sql.rows import (
     excluded_words,
     fingerprint_of,
     read_excluded_spans,
+    require_values,
 )
 from dancematch.catalogue.sql.schema import dances, tracks
 from dancematch.errors import CatalogueError, InputError
@@ -60,6 +61,7 @@ def _read_pieces(database: Database, states: list[State], shard: ShardOf | None)
 
 def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:
     columns = dict(zip((column.name for column in _COLUMNS), zip(*rows, strict=True), strict=True))
+    require_values(columns, database.where)
     vocabulary, channels = columns["vocabulary"][0], columns["channels"][0]
     try:
         words = np.frombuffer(b"".join(columns["words"]), dtype="<u2").reshape(-1, channels)

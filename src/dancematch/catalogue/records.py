@@ -28,10 +28,9 @@ MAX_STRENGTH = 1e6  # of a period; by itself it is 0 to 1
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 TEXT_PATTERN = f"^[^{CONTROL_CLASS}]*$"
-# With one character or more that can be seen: no white space, soft hyphen, joiner or mark of direction.
-NAME_PATTERN = (
-    rf"^[^{CONTROL_CLASS}]*[^{CONTROL_CLASS}\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff][^{CONTROL_CLASS}]*$"
-)
+# With one character or more that can be seen: no white space, soft hyphen, joiner or filler.
+_UNSEEN_CLASS = r"\s\u00ad\u115f\u1160\u200b-\u200f\u2060-\u2064\u3164\ufeff\uffa0"
+NAME_PATTERN = rf"^[^{CONTROL_CLASS}]*[^{CONTROL_CLASS}{_UNSEEN_CLASS}][^{CONTROL_CLASS}]*$"
 _NAME, _HASH = re.compile(NAME_PATTERN), re.compile("[0-9a-f]{64}")
 _NAMES = {
     "dance_id": ("a dance's name", MAX_NAME_LENGTH),

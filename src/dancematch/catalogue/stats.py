@@ -73,4 +73,4 @@ def _count_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, in
     """Return the number of dances per value, the most frequent first."""
     value = sa.func.coalesce(column, "")
     rows = connection.execute(sa.select(value, sa.func.count()).group_by(value))
-    return dict(sorted(((name, count) for name, count in rows), key=lambda pair: (-pair[1], pair[0])))
+    return dict(sorted(((name, count) for name, count in rows), key=lambda pair: (-pair[1], str(pair[0]))))

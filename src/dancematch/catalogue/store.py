@@ -11,7 +11,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from dancematch.catalogue.listing import conditions, select_dances
+from dancematch.catalogue.listing import conditions, select_dances, sort_dances
 from dancematch.catalogue.records import (
     MAX_REASON_LENGTH,
     Changes,
@@ -31,6 +31,7 @@ from dancematch.catalogue.sql.rows import (
     fingerprint_of,
     motion_of,
     read_excluded_spans,
+    require_row,
     track_row,
     words_row,
 )
@@ -192,8 +193,7 @@ class Store(Database):
         """Return every dance, or those of a label or collection, by name."""
         with self.transaction() as connection:
             rows = connection.execute(select_dances().where(*conditions(label, collection))).mappings().all()
-        # Sorted here: databases differ in their order of text.
-        return sorted((Dance(**row) for row in rows), key=lambda dance: dance.dance_id)
+        return sort_dances(rows, self.where)
 
     def fingerprints(
         self, *, label: str | None = None, collection: str | None = None
@@ -245,6 +245,8 @@ class Store(Database):
         rows = connection.execute(query.where(*which)).mappings().all()
         excluded = read_excluded_spans(connection, self.where)
         self.require_ours(connection)  # afterwards: it may change in between
+        for row in rows:
+            require_row(row, self.where)
         rows = sorted(rows, key=lambda row: (row["dance_id"], row["dancer"]))
         return tuple(self._read_track(row, excluded.get(row["dance"], ())) for row in rows)
 

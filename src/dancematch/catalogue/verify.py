@@ -18,6 +18,7 @@ from dancematch.catalogue.sql.connection import check_integrity
 from dancematch.catalogue.sql.database import Database
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
 from dancematch.catalogue.sql.schema import DANCE_COLUMNS, dances, exclusions, removals, states, tracks
+from dancematch.catalogue.word_kinds import WordKind, find_kind_problem, read_kind
 from dancematch.errors import CatalogueError, InputError
 
 MAX_METRES = 200  # metres from the middle of a motion: no stage is larger
@@ -52,13 +53,14 @@ def find_problems(database: Database) -> Iterator[CatalogueProblem]:
 
 
 def find_problems_quickly(database: Database) -> Iterator[CatalogueProblem]:
-    """Yield the problems that show without reading words and skeletons."""
+    """Yield the problems that show without reading words and skeletons: those of names and lengths, too."""
     with database.transaction() as connection:
         yield from (
             CatalogueProblem(f"the database is damaged: {line}")
             for line in check_integrity(connection, quick=True)
         )
         yield from _check_facts(database, connection)
+        yield from _check_dances(connection)
         yield from _check_orphans(connection)
 
 
@@ -96,7 +98,7 @@ def _check_orphans(connection: sa.Connection) -> Iterator[CatalogueProblem]:
     """Find rows whose dance or track is missing."""
     alone = sa.select(dances.c.dance_id).where(dances.c.key.not_in(sa.select(tracks.c.dance)))
     for (name,) in connection.execute(alone):
-        yield CatalogueProblem("it has no dancer", name)
+        yield CatalogueProblem("it has no dancer", str(name))
     for table in (tracks, exclusions):
         orphans = table.c.dance.not_in(sa.select(dances.c.key))
         count = connection.execute(sa.select(sa.func.count()).select_from(table).where(orphans)).scalar_one()
@@ -105,18 +107,16 @@ def _check_orphans(connection: sa.Connection) -> Iterator[CatalogueProblem]:
 
 
 def _check_tracks(database: Database, connection: sa.Connection) -> Iterator[CatalogueProblem]:
-    """Find tracks that cannot be read, or whose words are of another kind than the first track's."""
+    """Find tracks that cannot be read, or whose words are of another kind than those of most."""
     query = sa.select(dances.c.dance_id, tracks).join(dances).order_by(tracks.c.key)
-    usual: tuple[int, int] | None = None
+    usual = read_kind(connection)
     for row in connection.execution_options(yield_per=_FETCHED).execute(query).mappings():
         wrong = list(_check_track(row, database.model_id))
-        kind = (row["channels"], row["vocabulary"])
         if not wrong:
-            usual = usual or kind
-            if kind != usual:
-                wrong = [f"{kind[0]} channels of {kind[1]} words, others have {usual[0]} of {usual[1]}"]
+            unlike = find_kind_problem([WordKind(*(row[name] for name in WordKind._fields))], usual)
+            wrong = [] if unlike is None else [unlike]
         yield from (
-            CatalogueProblem(f"dancer {row['dancer']}: {problem}", row["dance_id"]) for problem in wrong
+            CatalogueProblem(f"dancer {row['dancer']}: {problem}", str(row["dance_id"])) for problem in wrong
         )
 
 

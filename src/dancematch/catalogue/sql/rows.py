@@ -1,7 +1,7 @@
 """Records as rows of the tables, and back: how words and skeletons are packed into bytes."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,12 +11,21 @@ import sqlalchemy as sa
 
 from dancematch.catalogue.records import Dance, StoredTrack, require_dance
 from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
-from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, exclusions
+from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, dances, exclusions, tracks
 from dancematch.errors import CatalogueError, InputError
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
 
 _ROUNDING = 1e-6  # words
+# What names and numbers are read as, and whether there may be none; bytes have checksums.
+_KINDS: dict[str, tuple[frozenset[type], bool]] = {
+    column.name: (kinds, bool(column.nullable))
+    for column in (*dances.c, *tracks.c)
+    for type_, kinds in (
+        (sa.String, frozenset({str})), (sa.Float, frozenset({float, int})), (sa.Integer, frozenset({int})),
+    )
+    if isinstance(column.type, type_)
+}  # fmt: skip
 
 
 def dance_row(dance: Dance) -> tuple[Any, ...]:
@@ -39,6 +48,28 @@ def read_excluded_spans(connection: sa.Connection, where: str) -> dict[int, list
                 f"'dancematch exclude {where} DANCE --clear' removes it"
             ) from None
     return excluded
+
+
+def require_values(columns: Mapping[str, Sequence[Any]], where: str) -> None:
+    """Refuse names and numbers that are not of their column's kind: SQLite keeps any value in any column.
+
+    `columns` has the values of some rows by column, those of `dance_id` among them.
+    """
+    for name, (kinds, nullable) in _KINDS.items():
+        values = columns.get(name, ())
+        allowed = kinds | {type(None)} if nullable else kinds
+        if not allowed.issuperset(map(type, values)):
+            place = next(place for place, value in enumerate(values) if type(value) not in allowed)
+            raise CatalogueError(
+                f"{where}: the {name} of the dance {columns['dance_id'][place]!r} is not of its column's "
+                f"kind: {str(values[place])[:60]!r}; 'dancematch doctor' says more: remove that dance, or "
+                f"put a backup back"
+            )
+
+
+def require_row(row: sa.RowMapping, where: str) -> None:
+    """The same for one row."""
+    require_values({str(name): (value,) for name, value in row.items()}, where)
 
 
 def damaged_words(where: str, dance_id: str) -> CatalogueError:
