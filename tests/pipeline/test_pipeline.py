@@ -103,7 +103,7 @@ def test_equal_content_has_an_equal_name_only_then(tmp_path):
 
     assert content_hash(one) == content_hash(two) != content_hash(three)
     assert before == content_hash(twins) != content_hash(frames)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="does not exist"):
         content_hash(tmp_path / "gone")
 
 
