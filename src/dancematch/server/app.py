@@ -173,7 +173,7 @@ def run(options: Options, on_start: Callable[[str], None]) -> None:
         config = uvicorn.Config(
             make_app(service),
             log_config=None,  # the command line sets up logging
-            log_level="warning",
+            log_level="error",  # a line per wrong request would let anybody fill the disk
             access_log=False,
             server_header=False,
             date_header=True,
