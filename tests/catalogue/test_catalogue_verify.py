@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from dance_samples import MODEL, dance, digest, random_words, shipped
 from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.sql.rows import words_row
 from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.verify import CatalogueProblem, find_problems
@@ -216,10 +218,15 @@ def test_a_bit_that_the_disk_flipped_is_found(tmp_path):
 def test_words_of_several_kinds_are_found(path):
     """Well kept, but not what one model makes."""
     store = Store(path, MODEL)
-    store.add(Dance("odd", "d", digest("d"), 5.0), [StoredTrack(random_words(10, 4, vocabulary=9))])
+    words = random_words(10, 4)
+    checksum = words_row(replace(words, vocabulary=9))["words_checksum"]
+    store.add(Dance("odd", "d", digest("d"), 5.0), [StoredTrack(words)])
     store.close()
+    of_odd = "dance = (SELECT key FROM dances WHERE dance_id = 'odd')"
+    run_sql(path, f"UPDATE tracks SET vocabulary = 9, words_checksum = {checksum} WHERE {of_odd}")  # noqa: S608
 
-    assert [CatalogueProblem("dancer 1: 2 channels of 9 words, others have 2 of 8", "odd")] == problems(path)
+    unlike = "its words are of another kind than the others: 2 channels of 9 words, each of 0.5 s, not 2"
+    assert [("odd", True)] == [(one.dance_id, unlike in one.problem) for one in problems(path)]
 
 
 def test_a_damaged_file_is_found(tmp_path):

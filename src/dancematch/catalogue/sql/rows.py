@@ -17,15 +17,18 @@ from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
 
 _ROUNDING = 1e-6  # words
-# What names and numbers are read as, and whether there may be none; bytes have checksums.
-_KINDS: dict[str, tuple[frozenset[type], bool]] = {
-    column.name: (kinds, bool(column.nullable))
+# What names and numbers are read as; bytes have checksums. Where there must be a value SQLite sees to it.
+_READ_AS: tuple[tuple[type[sa.types.TypeEngine[Any]], set[type]], ...] = (
+    (sa.String, {str, type(None)}),
+    (sa.Float, {float, int, type(None)}),
+    (sa.Integer, {int, type(None)}),
+)
+_KINDS: dict[str, set[type]] = {
+    column.name: kinds
     for column in (*dances.c, *tracks.c)
-    for type_, kinds in (
-        (sa.String, frozenset({str})), (sa.Float, frozenset({float, int})), (sa.Integer, frozenset({int})),
-    )
-    if isinstance(column.type, type_)
-}  # fmt: skip
+    for of_column, kinds in _READ_AS
+    if isinstance(column.type, of_column)
+}
 
 
 def dance_row(dance: Dance) -> tuple[Any, ...]:
@@ -55,11 +58,10 @@ def require_values(columns: Mapping[str, Sequence[Any]], where: str) -> None:
 
     `columns` has the values of some rows by column, those of `dance_id` among them.
     """
-    for name, (kinds, nullable) in _KINDS.items():
+    for name, kinds in _KINDS.items():
         values = columns.get(name, ())
-        allowed = kinds | {type(None)} if nullable else kinds
-        if not allowed.issuperset(map(type, values)):
-            place = next(place for place, value in enumerate(values) if type(value) not in allowed)
+        if not kinds.issuperset(map(type, values)):
+            place = next(place for place, value in enumerate(values) if type(value) not in kinds)
             raise CatalogueError(
                 f"{where}: the {name} of the dance {columns['dance_id'][place]!r} is not of its column's "
                 f"kind: {str(values[place])[:60]!r}; 'dancematch doctor' says more: remove that dance, or "
