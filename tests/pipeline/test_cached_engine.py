@@ -140,7 +140,7 @@ def test_a_damaged_track_is_named(file_store, damage):
     connection.commit()
     connection.close()
 
-    with pytest.raises(CatalogueError, match=r"'dance 4' are damaged|several kinds"):
+    with pytest.raises(CatalogueError, match=r"'dance 4' (are damaged|is not of its column)|several kinds"):
         list(read_packed_tracks(file_store)[1])
 
 
