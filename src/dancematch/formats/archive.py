@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class ArrayHeader:
 
 
 class Archive:
-    """An open .npz file; `names` are those of its arrays."""
+    """An .npz file, open within a `with` block; `names`, those of its arrays, are known after it too."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,7 +58,14 @@ class Archive:
         members = self._zip.namelist()
         self.names = frozenset(name.removesuffix(".npy") for name in members)
         if len(self.names) < len(members):
+            self._zip.close()
             raise FormatError(f"{path} holds an array twice: it may be damaged")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
 
     def header(self, name: str) -> ArrayHeader:
         """Return shape and type of an array without reading it."""

@@ -54,7 +54,8 @@ def _read_content(path: Path, suffix: str) -> tuple[Any, str]:
         case ".csv":
             return read_header(path), "a CSV table"
         case ".npz":
-            archive = Archive(path)
+            with Archive(path) as archive:  # its names are enough to recognise it
+                pass
             if is_words(archive):
                 raise FormatError(
                     f"{path} holds motion words, not motion; 'dancematch extract' makes motion of them"

@@ -55,9 +55,13 @@ def is_words(archive: Archive) -> bool:
 def read(path: str | Path) -> list[Fingerprint]:
     """Return the words of every dancer of the file, as written."""
     path = Path(path)
-    archive = Archive(path)
-    if not is_words(archive):
-        raise FormatError(f"{path} holds no motion words; 'dancematch extract --words' writes them")
+    with Archive(path) as archive:
+        if not is_words(archive):
+            raise FormatError(f"{path} holds no motion words; 'dancematch extract --words' writes them")
+        return _read_dancers(path, archive)
+
+
+def _read_dancers(path: Path, archive: Archive) -> list[Fingerprint]:
     try:
         header = archive.json(_HEADER)
         ours, version, dancers = header["format"] == FORMAT, int(header["version"]), header["dancers"]

@@ -63,18 +63,19 @@ def _describe(motion: Motion) -> dict[str, Any]:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return every dancer of the file, as written."""
-    archive = Archive(path)
-    dancers = _read_metadata(path, archive)["dancers"]
-    if not isinstance(dancers, list) or not dancers:
-        raise FormatError(f"{path} holds no dancer")
-    _require_within_limits(archive, len(dancers))
-    return [_read_dancer(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
+    with Archive(path) as archive:
+        dancers = _read_metadata(path, archive)["dancers"]
+        if not isinstance(dancers, list) or not dancers:
+            raise FormatError(f"{path} holds no dancer")
+        _require_within_limits(archive, len(dancers))
+        return [_read_dancer(archive, number, dancer, fps) for number, dancer in enumerate(dancers)]
 
 
 def read_source(path: str | Path) -> dict[str, str | int | float]:
     """Return the free `source` dictionary that was given when the file was written."""
     path = Path(path)
-    return dict(_read_metadata(path, Archive(path))["source"])
+    with Archive(path) as archive:
+        return dict(_read_metadata(path, archive)["source"])
 
 
 def _require_within_limits(archive: Archive, dancers: int) -> None:

@@ -54,7 +54,10 @@ class QueryClip:
 
 def holds_words(path: Path) -> bool:
     """Whether a file holds motion words, as 'dancematch extract --words' writes them."""
-    return path.suffix.lower() == ".npz" and path.is_file() and words_files.is_words(Archive(path))
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    with Archive(path) as archive:
+        return words_files.is_words(archive)
 
 
 def read_query(

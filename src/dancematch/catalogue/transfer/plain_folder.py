@@ -112,8 +112,8 @@ def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
         raise FormatError(f"its line in {folder / LINES} is damaged") from None
     path = folder / line["file"]
     try:
-        archive = Archive(path)
-        return DanceRows(values, [_read_track(archive, dancer, model_id) for dancer in dancers], excluded)
+        with Archive(path) as archive:
+            return DanceRows(values, [_read_track(archive, one, model_id) for one in dancers], excluded)
     except FormatError:
         raise
     except OSError as error:  # such as a name that no file can have

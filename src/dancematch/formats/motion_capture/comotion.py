@@ -99,11 +99,12 @@ def _torch_load(path: Path) -> Any:
 
 def _require_plain_tensors(path: Path) -> None:
     """Refuse a pickle that does more than a dictionary of tensors needs."""
-    archive = open_zip(path)
-    (program,) = (one for one in archive.infolist() if one.filename.rpartition("/")[2] == _PROGRAM)
-    if program.file_size > _PROGRAM_BYTES:
-        raise FormatError(f"{path} is not a CoMotion file: its list of tensors is too long")
-    for opcode, argument, _ in pickletools.genops(archive.read(program)):
+    with open_zip(path) as archive:
+        (program,) = (one for one in archive.infolist() if one.filename.rpartition("/")[2] == _PROGRAM)
+        if program.file_size > _PROGRAM_BYTES:
+            raise FormatError(f"{path} is not a CoMotion file: its list of tensors is too long")
+        content = archive.read(program)
+    for opcode, argument, _ in pickletools.genops(content):
         named = opcode.name in ("GLOBAL", "STACK_GLOBAL", "INST")
         if named and not _is_harmless(str(argument)):
             raise FormatError(f"{path} is not a CoMotion file: it names {str(argument)[:40]!r}")

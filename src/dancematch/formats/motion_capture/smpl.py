@@ -88,16 +88,20 @@ def recognises(archive: Archive) -> bool:
 
 def read(path: Path, fps: float | None = None) -> list[Motion]:
     """Return the one dancer of an AMASS file; without a rate inside, `fps` or 30."""
-    archive = Archive(path)
-    if not recognises(archive):
-        raise FormatError(f"{path} lacks the arrays 'poses' and 'trans' of an SMPL or AMASS file")
+    with Archive(path) as archive:
+        if not recognises(archive):
+            raise FormatError(f"{path} lacks the arrays 'poses' and 'trans' of an SMPL or AMASS file")
+        return [_read_dancer(archive, fps)]
+
+
+def _read_dancer(archive: Archive, fps: float | None) -> Motion:
     limits.require_positions(sum(archive.header("poses").shape[:1]) * len(_REST))
     places = compute_joints(archive.array("poses"), archive.array("trans"), axes=Z_UP_TO_Y_UP.T)
     carried = next((name for name in _RATES if name in archive.names), None)
     rate = fps or DEFAULT_RATE
     if carried is not None:
         rate = agree_on_rate(_read_rate(archive.array(carried)), fps)
-    return [Motion(places, rate, SMPL24)]
+    return Motion(places, rate, SMPL24)
 
 
 def _read_rate(value: NDArray[Any]) -> float:

@@ -72,8 +72,11 @@ def analyse_file(
 
 def read_motion_upload(path: Path, suffix: str) -> Analysis:
     """The motions or words of a file whose name says nothing; its content was told to be of this suffix."""
-    if suffix == ".npz" and words_files.is_words(Archive(path)):
-        return Analysis(path, words=tuple(words_files.read(path)), kind="motion words")
+    if suffix == ".npz":
+        with Archive(path) as archive:
+            holds_words = words_files.is_words(archive)
+        if holds_words:
+            return Analysis(path, words=tuple(words_files.read(path)), kind="motion words")
     return Analysis(path, tuple(formats.read(path, suffix=suffix)), kind="motion file")
 
 
