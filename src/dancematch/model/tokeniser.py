@@ -21,12 +21,12 @@ from safetensors.numpy import load_file, save
 
 from dancematch.errors import InputError, ModelError, ModelMismatchError
 from dancematch.model.config import NetworkConfig
-from dancematch.model.kmeans import KMeansTokeniser, require_words_of
+from dancematch.model.kmeans import KMeansTokeniser, WordMeanings, require_words_of
 from dancematch.model.names import describe_model
 from dancematch.model.names import shipped_models as shipped_models
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.runtime import ONNX_FILES, NetworkTokeniser
-from dancematch.types import BONE_NUMBERS, BoneArray, Codebook, Fingerprint, FloatArray, Motion
+from dancematch.types import BONE_NUMBERS, BoneArray, Fingerprint, FloatArray, Motion
 
 FORMAT = 1
 DEFAULT_MODEL = "network"
@@ -34,24 +34,8 @@ BACKGROUND = ("model_id", "words", "visibility", "bones", "lengths")  # arrays o
 
 
 @runtime_checkable
-class Tokeniser(Protocol):
+class Tokeniser(WordMeanings, Protocol):
     """Puts motions into words, and words into motions."""
-
-    @property
-    def model_id(self) -> str:
-        """A name that changes with everything that can change a word."""
-
-    @property
-    def vocabulary(self) -> int:
-        """Words per channel."""
-
-    @property
-    def seconds_per_word(self) -> float:
-        """How much time a word covers."""
-
-    @property
-    def codebook(self) -> Codebook:
-        """What the words mean."""
 
     def is_long_enough(self, motion: Motion) -> bool:
         """Whether the motion gives at least one word."""
