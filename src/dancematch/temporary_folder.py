@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -24,16 +25,22 @@ _OWNER = ".owner"  # the file that is locked
 def temporary_folder(within: Path | None = None) -> Iterator[Path]:
     """Make an empty folder that only this user may enter, below `within` or the system's temporary folder.
 
-    It is deleted at the end. Folders whose owners are gone are deleted first. A child process that goes on
-    after its parent was killed has to expect that the folder is deleted.
+    It is deleted at the end. Folders whose owners are gone are deleted first, once per process and place. A
+    child process that goes on after its parent was killed has to expect that the folder is deleted.
     """
-    clear_abandoned(within)
+    _clear_once(str(within or tempfile.gettempdir()))
     folder, lock = _make(within)
     try:
         yield folder
     finally:
         _delete(folder)
         os.close(lock)
+
+
+@cache
+def _clear_once(place: str) -> None:
+    """Clear a place when it is first used: a service makes a folder per file."""
+    clear_abandoned(Path(place))
 
 
 def _make(within: Path | None) -> tuple[Path, int]:

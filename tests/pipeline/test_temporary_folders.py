@@ -27,10 +27,11 @@ with temporary_folder() as folder:
     time.sleep(60)
 """
 
-CROWD = """
+AT_ONCE = """
 import os
-from dancematch.temporary_folder import temporary_folder
+from dancematch.temporary_folder import clear_abandoned, temporary_folder
 for _ in range(150):
+    clear_abandoned()
     with temporary_folder() as folder:
         (folder / "words").write_text(str(os.getpid()))
         assert str(os.getpid()) == (folder / "words").read_text()
@@ -56,8 +57,9 @@ def start(*command: object, **options: object) -> "subprocess.Popen[str]":
 
 
 def make_folder() -> None:
-    with temporary_folder():
-        pass
+    """Make a folder as the next run does: in a process of its own."""
+    code = "from dancematch.temporary_folder import temporary_folder\nwith temporary_folder(): pass"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def names(folder: Path) -> list[str]:
@@ -148,7 +150,7 @@ def test_a_folder_that_was_made_and_not_yet_marked_is_cleared(temporary):
 
 def test_processes_that_make_folders_at_once_do_not_clear_each_others(temporary):
     """Each finds in its folder what it has put there, up to the end."""
-    crowd = [start("-c", CROWD, stderr=subprocess.PIPE) for _ in range(3)]
+    crowd = [start("-c", AT_ONCE, stderr=subprocess.PIPE) for _ in range(3)]
 
     assert [("", "")] * 3 == [process.communicate(timeout=PATIENCE_SECONDS) for process in crowd]
     assert [] == names(temporary)
