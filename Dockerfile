@@ -7,9 +7,15 @@ COPY pyproject.toml README.md LICENSE /source/
 COPY src /source/src
 RUN pip install --no-cache-dir '/source[serve]'
 
+# Named, so that it is found whichever user the container runs as.
+ENV DANCEMATCH_CACHE=/var/cache/dancematch
+RUN mkdir "$DANCEMATCH_CACHE" && chown dancematch "$DANCEMATCH_CACHE"
+
 USER dancematch
 # The pose networks' weights (9.4 MB, checked), so that the container needs no network later.
 RUN python -c "from dancematch.pose.weights import load_weights; load_weights()"
+# Compiled for the processor that builds the image; on another kind it is compiled again when it is first needed.
+RUN dancematch doctor --prepare
 
 VOLUME /data
 EXPOSE 8765

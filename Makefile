@@ -11,6 +11,7 @@ demo: .venv/installed  ## render dances, recognise them from video, write demo/r
 	$(BIN)/dancematch demo
 
 test: .venv/installed-dev lint  ## everything CI checks
+	-$(BIN)/dancematch doctor --prepare
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(TESTS) --dist loadfile
 
 fuzz: .venv/installed-dev  ## damaged files by the thousand: make fuzz [FUZZ=1000 per format] [FUZZ_SEED=1]
@@ -37,10 +38,13 @@ clean:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dancematch needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 
+# The search is compiled here, so that it is not when somebody waits for an answer; without it all works, slowly.
 .venv/installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
+	-$(BIN)/dancematch doctor --prepare
 	touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	-$(BIN)/dancematch doctor --prepare
 	touch $@ .venv/installed

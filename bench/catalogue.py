@@ -11,7 +11,6 @@ part of it; beside it the processor time of this process. One JSON object per fi
 """
 
 import argparse
-import hashlib
 import json
 import tempfile
 import time
@@ -19,28 +18,28 @@ from pathlib import Path
 
 import numpy as np
 import sqlalchemy as sa
+from catalogue_filling import new_recording
 
+from dancematch.catalogue.records import NewRecording
 from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.sql.schema import tracks
 from dancematch.catalogue.stats import count_stats
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.catalogue.transfer.copying import copy_catalogue
-from dancematch.catalogue.transfer.dance_rows import Copied
 from dancematch.catalogue.transfer.database_rows import BATCH
+from dancematch.catalogue.transfer.recording_rows import Copied
 from dancematch.types import Fingerprint
 
 STEPS, CHANNELS, VOCABULARY = 100, 14, 256
 
 
-def fingerprints(count: int, seed: int) -> list[tuple[Dance, list[StoredTrack]]]:
+def fingerprints(count: int, seed: int) -> list[tuple[NewRecording, list[StoredTrack]]]:
     rng = np.random.default_rng(seed)
     made = []
     for number in range(count):
         words = rng.integers(VOCABULARY, size=(STEPS, CHANNELS), dtype=np.uint16)
         track = StoredTrack(Fingerprint(words, VOCABULARY, 4 / 30, "bench"))
-        name = f"{seed}-{number}"
-        content = hashlib.sha256(name.encode()).hexdigest()
-        made.append((Dance(name, "bench", content, 13.3), [track]))
+        made.append((new_recording(f"{seed}-{number}", 13.3), [track]))
     return made
 
 

@@ -15,16 +15,16 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import hashlib
 import json
 import tempfile
 import time
 from pathlib import Path
 
+from catalogue_filling import new_recording
 from shuffled_dances import MODELS, PIECE, STEPS, ShuffledDances, load_shuffled_dances, shuffle_bones
 
 from dancematch.catalogue.packed import read_packed_tracks
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.pipeline.cached_engine import CachedEngine
 
 PEER = 5_000  # dances
@@ -49,15 +49,11 @@ def added(made: ShuffledDances, store: Store, first: int, count: int) -> None:
     bones = shuffle_bones(made.bones, first, count, STEPS)
     store.add_many(
         [
-            (Dance(f"dance {first + n}", "bench", content(first + n), 8.8),
+            (new_recording(f"dance {first + n}", 8.8),
              [StoredTrack(made.fingerprint(words[n], bones[n]))])
             for n in range(count)
         ]
     )  # fmt: skip
-
-
-def content(number: int) -> str:
-    return hashlib.sha256(str(number).encode()).hexdigest()
 
 
 def one_by_one(made: ShuffledDances, store: Store) -> float:
@@ -73,14 +69,14 @@ def measure(made: ShuffledDances, count: int, folder: Path) -> dict:
     small = fill(folder / "small.db", made, min(PEER, count))
     compiled = CachedEngine(small, made.codebook, made.background)
     compiled.current().search(made.query(1, STEPS))
-    compiled.settle()
+    compiled.close()
     peer = one_by_one(made, small) * count / min(PEER, count)
     store = fill(folder / "dances.db", made, count)
     query = made.query(1, STEPS)
 
     def opened() -> tuple[float, float, float]:
         kept = CachedEngine(store, made.codebook, made.background)
-        return seconds(kept.current), seconds(lambda: kept.current().search(query)), seconds(kept.settle)
+        return seconds(kept.current), seconds(lambda: kept.current().search(query)), seconds(kept.close)
 
     read = seconds(lambda: [len(piece.keys) for piece in read_packed_tracks(store)[1]])
     first, again = opened(), opened()

@@ -15,11 +15,13 @@ keep search .venv/bin/python bench/search.py --queries 30 --entries $sizes
 keep search-whole .venv/bin/python bench/search.py --words whole --queries 30 --entries $sizes
 # shellcheck disable=SC2086
 keep opening .venv/bin/python bench/opening.py --entries $sizes
+keep recordings .venv/bin/python bench/search.py --entries 9000
 keep shortlisted .venv/bin/python bench/shortlisted.py --queries 100
 keep metrics .venv/bin/python bench/metrics.py # needs the extra `bench`
 keep catalogue .venv/bin/python bench/catalogue.py
 keep tokenise .venv/bin/python bench/tokenise.py
 keep render .venv/bin/python bench/render.py --json
+keep cold .venv/bin/python bench/cold.py --repeats 7 --compile
 keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --seed 500 --motions "$motions"
 keep pose .venv/bin/python bench/pose.py --json "$@"
 keep serve .venv/bin/python bench/serve.py --entries 100000 --seconds 10

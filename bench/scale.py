@@ -90,7 +90,7 @@ def alone(made: ShuffledDances, store, asked, options) -> tuple[dict, list]:
     kept = CachedEngine(store, made.codebook, made.background)
     load = seconds(lambda: kept.current().search(asked[0]))
     figures, answers = measured(lambda query: kept.current().search(query), asked, options)
-    kept.settle()
+    kept.close()
     show("alone", entries=kept.latest().tracks, load_seconds=round(load, 1), **figures)
     return figures, answers
 

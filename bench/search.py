@@ -3,12 +3,12 @@
     python bench/search.py [--words whole] [--entries 10000 100000 1000000]
 
 Dances of shuffled_dances.py, one entry each. A query is 8.8 s, or 3 s, of one of them with more words
-replaced, as seen and mirrored: from two fingerprints to ten matches, the shortlist of 200 dances.
+replaced, as seen and mirrored: from two fingerprints to ten matches, the shortlist of 200 recordings.
 `ms` is time that passes, `cpu_ms` the processor's, both threads together: on a busy machine the first
 is not ours alone.
 `trigrams` is the way by three words in a row alone, one variant. `plain`, measured in the same run, does
 stage one the simple way: a dense product over all histograms (measured on some, scaled up linearly), two
-variants. One JSON object per figure.
+variants. `many recordings`: one dance has a thousand more, nearly alike. One JSON object per figure.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from dancematch.search.settings import PROPOSED_TRACKS
 from dancematch.search.stage1.histogram import word_counts
 
 SHORT = 22  # words: three seconds
+RECORDINGS = 1000  # of one dance
 PLAIN = 10_000  # entries that the dense product is measured on
 
 
@@ -146,6 +147,23 @@ def changed(made: ShuffledDances, engine: Engine) -> None:
     show(figure="change", entries=engine.tracks, add_one_ms=round(add, 1), next_search_ms=round(search, 1))
 
 
+def many_recordings(made: ShuffledDances, engine: Engine, options) -> None:
+    """What a dance with many recordings costs a search for it, and for others."""
+    engine.enter(made.recordings(0, 2 * 10**9, RECORDINGS))
+    for number in (0, 1):
+        query = made.query(number, STEPS)
+        times = [timed(lambda query=query: engine.search(query)) for _ in range(options.queries)]
+        found = engine.search(query)
+        show(
+            figure="many recordings",
+            entries=engine.tracks,
+            of_the_query=number == 0,
+            **spread(times[3:]),
+            right_first=found[0].dance_id == f"dance {number}",
+            compared=len(found[0].recordings),
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", choices=MODELS, default="parts")
@@ -163,6 +181,7 @@ def main() -> None:
         plain(made, count)
         opened(made, engine)
         changed(made, engine)
+        many_recordings(made, engine, options)
 
 
 if __name__ == "__main__":

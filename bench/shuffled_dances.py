@@ -98,17 +98,31 @@ class ShuffledDances:
 
     def tracks(self, first: int, size: int) -> PackedTracks:
         """Some dances, packed."""
-        words = self.words(first, size).reshape(size * STEPS, -1)
+        names = [f"dance {number}" for number in range(first, first + size)]
+        return self._pack(
+            first, names, self.words(first, size), shuffle_bones(self.bones, first, size, STEPS)
+        )
+
+    def recordings(self, number: int, first_key: int, count: int) -> PackedTracks:
+        """So many recordings of one dance, more and less replaced, packed."""
+        shares = np.linspace(0.5, 1.5, count) * REPLACED
+        words = np.concatenate([self.words(number, 1, share) for share in shares.tolist()])
+        bones = np.repeat(shuffle_bones(self.bones, number, 1, STEPS), count, axis=0)
+        return self._pack(first_key, [f"dance {number}"] * count, words, bones)
+
+    def _pack(self, first: int, names: list[str], words: np.ndarray, bones: np.ndarray) -> PackedTracks:
+        """Words and bones, [tracks, steps, ...] each, with keys from `first` on."""
+        size, vocabulary = len(names), self.codebook.vocabulary
+        words, bones = words.reshape(size * STEPS, -1), bones.reshape(size * STEPS, -1)
         clocks = np.tile([0.0, SECONDS_PER_WORD], (size, 1))
         seen = np.full(words.shape, 255, np.uint8)
-        bones = shuffle_bones(self.bones, first, size, STEPS).reshape(size * STEPS, -1)
-        lengths, vocabulary = np.full(size, STEPS), self.codebook.vocabulary
-        packed = pack_stored_words(words, seen, lengths, clocks, bones, vocabulary)
+        packed = pack_stored_words(words, seen, np.full(size, STEPS), clocks, bones, vocabulary)
+        unlabelled: Sequence[tuple[str, ...]] = [()] * size
         nothing: Sequence[str | None] = [None] * size
-        names = [f"dance {number}" for number in range(first, first + size)]
         periods = np.full(size, np.nan, np.float32)
         ones = np.ones(size, np.int64)
-        return PackedTracks(np.arange(first, first + size), names, ones, nothing, nothing, periods, packed)
+        keys = np.arange(first, first + size)
+        return PackedTracks(keys, names, ones, unlabelled, nothing, periods, keys, packed)
 
     def engine(self) -> Engine:
         """An engine without dances."""

@@ -47,11 +47,13 @@ if [ -n "$model" ]; then
 fi
 if [ -n "$clips" ]; then
   keep real .venv/bin/dancematch eval real --data "$clips" --distractors "$data" --json
+  keep pooling-real .venv/bin/python eval/studies/pooling.py real "$clips"
 fi
 keep map .venv/bin/python eval/studies/similarity_map.py "$data"
 keep words .venv/bin/python eval/studies/word_quality.py floor floor-whole network ${model:+"$model"} --data "$data"
 keep patch-difference-weight .venv/bin/python eval/studies/patch_difference_weight.py "$data"
 keep small-catalogues .venv/bin/python eval/studies/small_catalogues.py
+keep pooling .venv/bin/python eval/studies/pooling.py aist "$data"
 keep twins .venv/bin/python eval/studies/twins.py "$data"
 .venv/bin/python eval/tables.py
 .venv/bin/python eval/draw_pictures.py

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from result_files import format_table, read_results, source_line
+from result_files import format_share, format_table, read_results, source_line
 
 
 def ablations_table() -> list[str]:
@@ -45,6 +45,30 @@ def small_catalogues_table() -> list[str]:
     queries = read_results("small-catalogues")[0]["queries"]
     title = f"Small catalogues (procedural dances, {queries} known and {queries} unknown)"
     return [*format_table(title, headings, rows), source_line("small-catalogues"), ""]
+
+
+def pooling_tables() -> list[str]:
+    """What a dance gains from several recordings, by the rule that pools their ratios."""
+    names = ("rank1", "right_and_match", "unknown_accepted")
+    titles = {
+        "pooling": "Several recordings of a dance, by other dancers (70 basic dances of AIST++)",
+        "pooling-real": "Several recordings of a dance (real clips, all but the own performance)",
+    }
+    lines = list[str]()
+    for file, title in titles.items():
+        rows = [
+            [row["part"], str(row["recordings"]), row["rule"], *(format_share(row, name) for name in names),
+             format_share(row, "right_at_1_percent"), str(row.get("cllr", "-")),
+             f"{row['queries']} / {row['unknown']}"]
+            for row in read_results(file)
+            # With one recording all rules are the same; "all dances" are people and game characters.
+            if (row["recordings"] != 1 or row["rule"] == "maximum")
+            and row["part"] not in ("people", "game characters")
+        ]  # fmt: skip
+        headings = ["queries", "recordings per dance", "rule", "rank 1", "right and match"]
+        headings += ["own dance left out: match", "right at 1 %", "Cllr", "known / unknown"]
+        lines += [*format_table(title, headings, rows), source_line(file), ""]
+    return lines
 
 
 def compare_pairs_table() -> list[str]:

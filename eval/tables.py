@@ -44,6 +44,7 @@ def make_tables() -> str:
         *studies.ablations_table(),
         *studies.word_quality_table(),
         *studies.small_catalogues_table(),
+        *studies.pooling_tables(),
         *studies.compare_pairs_table(),
         *studies.twins_line(),
         *studies.patch_difference_table(),

@@ -26,7 +26,7 @@ def main(where: str, model: str, address: str, *places: str) -> None:
         setup = WorkerSetup(limits, model, known.tokeniser.model_id, command=(sys.executable, puppet))
         analyser = ClusterAnalyser(setup, Quarantine(quarantine_path(known)), address)
         for added in known.add_many([Path(place) for place in places], analyser=analyser):
-            told = {"dance_id": added.dance_id, "skipped": added.skipped, "error": str(added.error or "")}
+            told = {"dance": added.dance, "skipped": added.skipped, "error": str(added.error or "")}
             print(json.dumps(told), flush=True)
 
 

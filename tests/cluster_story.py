@@ -9,12 +9,14 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from dance_samples import digest
-from dancematch.catalogue.records import Dance, StoredTrack
+from dance_samples import digest, recorded
+from dancematch.catalogue.editing.requests import EditDance
+from dancematch.catalogue.records import NewRecording, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.connect import alive_nodes, ray_module
 from dancematch.cluster.search import ClusterSearch
@@ -31,6 +33,15 @@ BEGAN = time.monotonic()
 
 def tell(chapter: str, **told: object) -> None:
     print(json.dumps({"chapter": chapter, "at": time.monotonic() - BEGAN, **told}), flush=True)
+
+
+def id_of(name: str) -> str:
+    """The id of a dance that was made here."""
+    return f"d{digest(name)[:15]}"
+
+
+def named(new: NewRecording) -> NewRecording:
+    return replace(new, dance=replace(new.dance, dance_id=id_of(new.dance.name)))
 
 
 def wait_for_it() -> None:
@@ -59,7 +70,7 @@ class Stage:
         self.store.add_many(
             [
                 (
-                    Dance(f"d{n}", "x", digest(f"c{n}"), 4.0, collection=f"b{n % 3}"),
+                    named(recorded(f"d{n}", "x", digest(f"c{n}"), 4.0, collection=f"b{n % 3}")),
                     [StoredTrack(self.words(n, STEPS + 60 * (n % 7 == 0)), None, None, 0.0)],
                 )
                 for n in numbers
@@ -85,13 +96,15 @@ def main(where: str, model: str, address: str) -> None:
     began = time.monotonic()
     stage = Stage(Path(where), model, address)
     found = stage.cluster.search(stage.queries(7))
-    tell("loaded", seconds=time.monotonic() - began, first=found[0].dance_id, matches=len(found))
+    tell(
+        "loaded", seconds=time.monotonic() - began, first=found[0].dance_id == id_of("d7"), matches=len(found)
+    )
     ray = ray_module()
     nodes = {node["NodeID"] for node in alive_nodes(ray)}
     spread = set(stage.cluster._shards._nodes.values())
     tell("spread", nodes=len(nodes), used=len(spread & nodes), tracks=stage.cluster.tracks)
     tell("same", whole=stage.same(1, 7, 50, 299), collection=stage.same(3, only=DanceFilter(collection="b1")),
-         but=stage.same(7, only=DanceFilter(but=frozenset({"d7", "d9"}))))  # fmt: skip
+         but=stage.same(7, only=DanceFilter(but=frozenset({id_of("d7"), id_of("d9")}))))  # fmt: skip
     changed(stage)
     lost_actor(stage)
     lost_node(stage)
@@ -106,7 +119,10 @@ def changed(stage: Stage) -> None:
     added = time.monotonic() - began
     stage.catalogue.remove("d7")
     names = {match.dance_id for match in stage.cluster.search(stage.queries(7), limit=400)}
-    tell("changed", first=first.dance_id, seconds=added, gone="d7" not in names, same=stage.same(7, DANCES))
+    stage.catalogue.edit([EditDance("d9", merge_into="d8")])
+    (merged, *_) = stage.cluster.search(stage.queries(9))
+    tell("changed", first=first.dance_id == id_of(f"d{DANCES}"), seconds=added, gone=id_of("d7") not in names,
+         merged=merged.dance_id == id_of("d8"), same=stage.same(7, 8, 9, DANCES))  # fmt: skip
 
 
 def lost_actor(stage: Stage) -> None:

@@ -1,8 +1,18 @@
+import os
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from dancematch.search.kernels.kernel_folder import FOLDER_VARIABLE, kernel_folder
 from databases import BINARIES, Server
+
+# Tests that name a cache folder of their own use the compiled kernels of all others; so do their processes.
+os.environ.setdefault(FOLDER_VARIABLE, str(kernel_folder().parent))
+
+# A busy machine is no reason to fail: what is slow is seen in the durations.
+settings.register_profile("dancematch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dancematch")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

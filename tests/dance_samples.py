@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
+from dancematch.catalogue.records import Dance, NewRecording, Recording
 from dancematch.model.kmeans import KMeansTokeniser
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background, load_model, save_model
@@ -36,6 +37,21 @@ def dance(seed: int, dancer: int | None = None, eight_counts: int = 2) -> Motion
 def digest(text: object) -> str:
     """The SHA-256 of a text: what stands for a recording's content."""
     return hashlib.sha256(str(text).encode()).hexdigest()
+
+
+def recorded(
+    name: str,
+    file: str,
+    content: str,
+    seconds: float = 0.0,
+    label: str | None = None,
+    collection: str | None = None,
+    added: str = "",
+) -> NewRecording:
+    """A dance with one recording, to be stored."""
+    labels = () if label is None else (label,)
+    dance = Dance(name, labels=labels, collection=collection, added=added)
+    return NewRecording(dance, Recording(content, file, seconds, added=added))
 
 
 def without(motion: Motion, joints: Sequence[str]) -> Motion:

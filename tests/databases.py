@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dancematch.catalogue.sql.schema import dances, exclusions, tracks
+from dancematch.catalogue.sql.schema import dances, exclusions, labels, recordings, tracks
 
 BINARIES = max(
     Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None
@@ -95,12 +95,20 @@ def fetch(address: object, query: str) -> list[tuple[Any, ...]]:
 
 def contents(address: object) -> dict[str, list[tuple[Any, ...]]]:
     """All that a catalogue says of its dances, to the byte; keys and generations are a database's own."""
-    own = ("key", "dance", "generation")
+    own = ("key", "dance", "recording", "generation")
+    of_recording = [recordings, dances]
+    joins = {
+        tracks: of_recording,
+        exclusions: of_recording,
+        recordings: [dances],
+        labels: [dances],
+        dances: [],
+    }
     said = {}
-    for table in (tracks, exclusions):
-        wanted = [f'{table.name}."{column.name}"' for column in table.c if column.name not in own]
-        wanted += [f"dances.{column.name}" for column in dances.c if column.name != "key"]
-        query = f"SELECT {', '.join(wanted)} FROM {table.name} JOIN dances ON dance = dances.key"  # noqa: S608
+    for table, others in joins.items():
+        wanted = [f'{one.name}."{c.name}"' for one in (table, *others) for c in one.c if c.name not in own]
+        joined = "".join(f" JOIN {one.name} ON {one.name[:-1]} = {one.name}.key" for one in others)
+        query = f"SELECT {', '.join(wanted)} FROM {table.name}{joined}"  # noqa: S608  (our own names)
         said[table.name] = sorted(fetch(address, query), key=str)
     return said
 
@@ -138,7 +146,7 @@ def run_script(address: object, script: str) -> None:
     run_sql(address, *(statement for statement in script.split(";") if statement.strip()))
     if "://" in str(address):
         last = "SELECT setval(pg_get_serial_sequence('{0}', 'key'), (SELECT max(key) FROM {0}))"
-        run_sql(address, last.format("dances"), last.format("tracks"))
+        run_sql(address, last.format("dances"), last.format("recordings"), last.format("tracks"))
 
 
 def _translated(statement: str) -> str:

@@ -7,6 +7,7 @@ from server_samples import wait_for
 
 WIDE, NARROW = {"width": 1100, "height": 760}, {"width": 360, "height": 740}
 PATIENCE = 90_000  # milliseconds
+REVIEWED = ("phone.mp4", "stage.mp4", "studio.mp4")  # clips whose possible matches wait for a decision
 
 
 @dataclass

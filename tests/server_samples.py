@@ -15,12 +15,15 @@ from pathlib import Path
 
 import anyio
 import httpx
+import numpy as np
 
 from dancematch.server.options import Options, WorkLimits
 
 DANCEMATCH = (str(Path(sys.executable).with_name("dancematch")), "serve")
 PUPPETS = (sys.executable, __file__)
 PUPPET_WORKER = (sys.executable, str(Path(__file__).with_name("puppet_worker.py")))
+FILM_WORKER = (sys.executable, str(Path(__file__).with_name("film_samples.py")))
+GATED_WORKER = (*FILM_WORKER, "gated")
 PATIENCE_SECONDS = 90.0
 
 
@@ -59,6 +62,13 @@ def wait_for(look, patience: float = PATIENCE_SECONDS):
             return found
         time.sleep(0.05)
     raise AssertionError("it did not happen in time")
+
+
+def small_jpeg() -> bytes:
+    """A picture such as is kept of a recording."""
+    import cv2
+
+    return cv2.imencode(".jpg", np.full((32, 48, 3), 90, np.uint8))[1].tobytes()
 
 
 def run_async(function, *arguments):
@@ -112,7 +122,8 @@ def _serve_puppets(arguments: list[str]) -> None:
         assert hasattr(limits, name)
         setattr(limits, name, given.pop(name))
     work = WorkLimits(**{name: given.pop(name) for name in ("seconds", "memory_bytes") if name in given})
-    options = Options(catalogue, port=int(port), workers=1, work=work, worker=PUPPET_WORKER, **given)
+    worker = tuple(given.pop("worker", PUPPET_WORKER))
+    options = Options(catalogue, port=int(port), workers=1, work=work, worker=worker, **given)
     app.run(options, on_start=lambda address: print(address, file=sys.stderr, flush=True))
 
 

@@ -26,7 +26,7 @@ from people_motions import PersonMotion, load_people
 from tqdm import tqdm
 
 from dancematch.evaluation.measures.likelihood_ratios import cllr, cllr_min, equal_error_rate
-from dancematch.evaluation.methods.recogniser import Recording
+from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.evaluation.real.clip_index import IndexedClip, read_index
 from dancematch.evaluation.real.clip_skeletons import load_distractors, load_recordings
 from dancematch.model.tokeniser import load_background, load_model
@@ -59,7 +59,7 @@ TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "search" / "confi
 class CalibrationQuery:
     """One dancer of a recording that is a query, and which recordings are copies of it or the same dance."""
 
-    recording: Recording
+    recording: MotionRecording
     part: str  # people, game characters, aist, or unknown
     copies: frozenset[str]
     same: frozenset[str]
@@ -129,7 +129,7 @@ def measure_people(pairs: ScoredPairs, sets: Mapping[str, Sequence[PersonMotion]
             print(json.dumps({"check": "people", "share": share, "part": part, **figures}), flush=True)
 
 
-def ask_real(clips: Sequence[IndexedClip], recordings: Sequence[Recording]) -> list[CalibrationQuery]:
+def ask_real(clips: Sequence[IndexedClip], recordings: Sequence[MotionRecording]) -> list[CalibrationQuery]:
     """Every clip as a query."""
     by_id = {one.recording_id: one for one in recordings}
     return [
@@ -143,7 +143,7 @@ def ask_real(clips: Sequence[IndexedClip], recordings: Sequence[Recording]) -> l
     ]  # fmt: skip
 
 
-def ask_aist(recordings: Sequence[Recording]) -> list[CalibrationQuery]:
+def ask_aist(recordings: Sequence[MotionRecording]) -> list[CalibrationQuery]:
     """Some basic clips; other recordings by the same dancer are neither the same nor another dance."""
     basic = [one for one in recordings if "/BM/" in one.recording_id]
     chosen = np.random.default_rng(0).permutation(len(basic))[:AIST_QUERIES]
@@ -179,11 +179,11 @@ def genre_of(dance_id: str) -> str:
     return dance_id.split("/")[1]
 
 
-def _dancer(recording: Recording) -> str:
+def _dancer(recording: MotionRecording) -> str:
     return recording.recording_id.split("/")[-2]
 
 
-def score_pairs(recordings: Sequence[Recording], asked: Sequence[CalibrationQuery]) -> ScoredPairs:
+def score_pairs(recordings: Sequence[MotionRecording], asked: Sequence[CalibrationQuery]) -> ScoredPairs:
     """The scores of each pair, by the variant and track with the highest sum."""
     model = load_model()
     known = [(one.recording_id, model.fingerprint(m)) for one in recordings for m in one.motions]

@@ -33,12 +33,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=90)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every-frame", action="store_true")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     files = find_motion_files([options.motions])
     chosen = sorted(rng.choice(len(files), min(options.count, len(files)), replace=False))
     options.output.mkdir(parents=True, exist_ok=True)
-    estimator = BlazePose()
+    estimator = BlazePose(fps=None) if options.every_frame else BlazePose()
     for number, (path, motions) in enumerate(
         tqdm(read_motions([files[i] for i in chosen]), total=len(chosen))
     ):

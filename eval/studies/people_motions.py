@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dancematch import formats
-from dancematch.evaluation.methods.recogniser import Recording
+from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.motion import resample
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -46,7 +46,7 @@ _MANNER = re.compile(
 class PersonMotion:
     """One motion by one person."""
 
-    recording: Recording  # its dance is the motion
+    recording: MotionRecording  # its dance is the motion
     person: str
     family: str  # motions that differ in side or effort share it
 
@@ -102,7 +102,7 @@ def _read_steps(folder: Path) -> list[PersonMotion]:
 
 
 def _make_motion(key: str, motion: str, person: str, moved: Motion) -> PersonMotion:
-    return PersonMotion(Recording(key, motion, (moved,)), person, _MANNER.sub("", motion).strip("-"))
+    return PersonMotion(MotionRecording(key, motion, (moved,)), person, _MANNER.sub("", motion).strip("-"))
 
 
 def _motion(times: np.ndarray, joints: np.ndarray, order: "list[str] | tuple[str, ...]") -> Motion:

@@ -3,9 +3,9 @@
     import dancematch as dm
 
     catalogue = dm.open_catalogue("dances.db")
-    catalogue.add("thriller.mp4")
-    for match in catalogue.search("phone.mp4", limit=3):
-        print(f"{match.score:.2f} {match.dance_id} from {match.reference.start:.1f} s")
+    catalogue.add("anna.mp4", dance="Thriller")
+    for match in catalogue.search("phone.mp4", limit=3).matches:
+        print(f"{match.dance} ({match.recording}) from {match.reference.start:.1f} s")
 
 Importing this imports neither a video library nor torch: whatever needs one loads it when
 it is first called.
@@ -18,6 +18,7 @@ from dancematch.errors import DanceMatchError
 from dancematch.types import Codebook, Fingerprint, Match, Motion, Skeleton, Span
 
 if TYPE_CHECKING:
+    from dancematch.catalogue.editing.requests import EditDance, EditRecording
     from dancematch.formats import read as read_motions
     from dancematch.formats import write as write_motions
     from dancematch.model.tokeniser import load_model
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "Catalogue": ("dancematch.pipeline.catalogue", "Catalogue"),
+    "EditDance": ("dancematch.catalogue.editing.requests", "EditDance"),
+    "EditRecording": ("dancematch.catalogue.editing.requests", "EditRecording"),
     "canonicalise": ("dancematch.motion", "canonicalise"),
     "load_model": ("dancematch.model.tokeniser", "load_model"),
     "mirror": ("dancematch.motion", "mirror"),
@@ -41,6 +44,8 @@ __all__ = [
     "Catalogue",
     "Codebook",
     "DanceMatchError",
+    "EditDance",
+    "EditRecording",
     "Fingerprint",
     "Match",
     "Motion",
@@ -55,6 +60,11 @@ __all__ = [
     "read_motions",
     "write_motions",
 ]
+
+
+def __dir__() -> list[str]:
+    """Name what is public too, loaded or not."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,10 @@
     │   └── NoDancerError      a readable file without a dancer
     ├── CatalogueError         the catalogue is missing, damaged or busy
     │   ├── UnknownDanceError  no dance of that name
+    │   ├── UnknownReviewError no review of that id
     │   ├── DanceExistsError   that name is taken by another dance
+    │   ├── ChangedMeanwhileError  another change came before this one
+    │   ├── AlreadyDecidedError    a review is decided already
     │   ├── ServerAwayError    its server cannot be reached for the moment
     │   └── DiskFullError      the disk that holds it has no room left
     ├── ModelError             a tokeniser is missing or damaged
@@ -49,8 +52,20 @@ class UnknownDanceError(CatalogueError):
     """No dance of that name."""
 
 
+class UnknownReviewError(CatalogueError):
+    """No review of that id."""
+
+
 class DanceExistsError(CatalogueError):
     """That name is taken by another dance."""
+
+
+class ChangedMeanwhileError(CatalogueError):
+    """Another change came before this one."""
+
+
+class AlreadyDecidedError(CatalogueError):
+    """A review is decided already."""
 
 
 class ServerAwayError(CatalogueError):

@@ -1,6 +1,7 @@
 """Tracks of known dances: one as a record, many as packed arrays.
 
-A track is one dancer of a dance. The catalogue reads tracks in either form and the search takes both:
+A dance has recordings, a recording has tracks: one per dancer. The catalogue reads tracks in either form and
+the search takes both:
 `KnownTrack` where a few come at a time, `PackedTracks` where a million do.
 """
 
@@ -18,17 +19,18 @@ _SEEN_LEVELS = np.arange(256) / np.float32(255) >= SEEN_FROM  # by visibility st
 
 @dataclass(frozen=True)
 class KnownTrack:
-    """One dancer of a known dance; words of excluded segments are unseen."""
+    """One dancer of a recording of a known dance; words of excluded segments are unseen."""
 
     key: int  # unique in a catalogue
-    dance_id: str
+    dance_id: str  # never changes, whatever the dance is called
     dancer: int  # 1 = the most prominent
     fingerprint: Fingerprint
-    label: str | None = None
+    labels: tuple[str, ...] = ()  # of the dance
     collection: str | None = None
     period_seconds: float | None = None  # None = the dance does not repeat itself
     period_strength: float = 0.0
     dance_key: int = field(default=0, compare=False)  # of the dance in the database
+    recording_key: int = field(default=0, compare=False)  # of the recording in the database
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +68,10 @@ class PackedTracks:
     keys: NDArray[np.int64]
     dance_ids: Sequence[str]
     dancers: Sequence[int] | NDArray[np.integer]
-    labels: Sequence[str | None]
+    labels: Sequence[tuple[str, ...]]
     collections: Sequence[str | None]
     periods: NDArray[np.float32]  # seconds; NaN = none
+    recording_keys: NDArray[np.int64]
     packed: PackedWords
 
     def __len__(self) -> int:
@@ -82,9 +85,10 @@ def pack_tracks(known: Sequence[KnownTrack]) -> PackedTracks:
         np.array([one.key for one in known], dtype=np.int64),
         [one.dance_id for one in known],
         [one.dancer for one in known],
-        [one.label for one in known],
+        [one.labels for one in known],
         [one.collection for one in known],
         np.array(periods, dtype=np.float32),
+        np.array([one.recording_key for one in known], dtype=np.int64),
         pack_words([one.fingerprint for one in known]),
     )
 

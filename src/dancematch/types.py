@@ -22,6 +22,7 @@ Verdict = Literal["match", "possible match", "no match"]
 BONE_NUMBERS = 20  # x and y of ten bones: `directions.py`
 BONE_SCALE = 63  # a direction of length 1 as a whole number
 BONES_UNSEEN = -128
+MAX_OFFSET = 2.0  # decades that a recalibration adds to a log likelihood ratio at most, either way
 SEEN_FROM = 0.4  # visibility from which a word counts; below it the pose estimator only guesses
 
 
@@ -257,23 +258,53 @@ class Passage:
 
 
 @dataclass(frozen=True)
+class RecordingMatch:
+    """A recording of a known dance beside the query; None where it is not known outside a catalogue."""
+
+    recording: str | None  # file name
+    recording_id: str | None
+    track: int | None  # key of the dancer's track that was matched
+    reference_dancer: int  # who that is, 1 = the most prominent
+    reference: Span  # where in the recording
+    query: Span  # where in the query
+    mirrored: bool
+    tempo: float | None  # query's speed over the reference's
+    score: float
+    log_ratio: float | None  # log10 of the likelihood ratio, of this recording alone
+
+
+@dataclass(frozen=True)
 class Match:
     """A known dance that a query may be, with the evidence."""
 
     dance_id: str
     score: float
     query: Span  # where in the query
-    reference: Span  # where in the known dance
+    reference: Span  # where in the recording
     mirrored: bool = False
     tempo: float | None = None  # query's speed over the reference's; None where it was not measured
     dancer: int = 1  # of the query, 1 = the most prominent
-    recording: str | None = None  # file name of the known dance's recording; None outside a catalogue
+    dance: str | None = None  # its name; None outside a catalogue
+    recording: str | None = None  # file name of its recording that fits best; None outside a catalogue
+    recording_id: str | None = None  # of that recording
     reference_dancer: int = 1  # of that recording, who was matched
     track: int | None = None  # key of that dancer's track in the catalogue
     segment: Span | None = None  # of that track: histogram and metrics compare the query with it alone
     verdict: Verdict = "no match"
-    log_ratio: float | None = None  # log10 of the likelihood ratio that this is the same dance
+    log_ratio: float | None = None  # log10 of the likelihood ratio that this is the same dance, pooled
     evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident
     same_performance: bool = False  # the very same one, copied or filmed twice; False where it cannot be told
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
     passages: tuple[Passage, ...] = ()  # all periods that match, best first; a repeated move comes again
+    recordings: tuple[RecordingMatch, ...] = ()  # all that were scored, best first: the first is that above
+
+    @property
+    def name(self) -> str:
+        """What the dance is called; outside a catalogue its id."""
+        return self.dance or self.dance_id
+
+    @property
+    def track_keys(self) -> tuple[int, ...]:
+        """The keys of the tracks that it is about, the best first."""
+        own = (self.track, *(one.track for one in self.recordings))
+        return tuple(dict.fromkeys(key for key in own if key is not None))

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import MODEL, dance, digest, random_words, toy_codebook
+from dance_samples import MODEL, dance, digest, random_words, recorded, toy_codebook
+from dancematch.catalogue.listing import read_names
 from dancematch.catalogue.records import require_name
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.catalogue.verify import find_problems
 from dancematch.errors import (
     CatalogueError,
@@ -44,8 +45,8 @@ def store(address):
 def put(store: Store, name: str, seed: int = 0, **changes) -> Fingerprint:
     """Add a dance of random words."""
     made = random_words(STEPS, seed)
-    facts = {"source": f"{name}.npz", "content_hash": digest(f"hash of {name}"), "seconds": 200.0, **changes}
-    store.add(Dance(name, **facts), [StoredTrack(made)])
+    facts = {"file": f"{name}.npz", "content": digest(f"hash of {name}"), "seconds": 200.0, **changes}
+    store.add(recorded(name, **facts), [StoredTrack(made)])
     return made
 
 
@@ -55,7 +56,7 @@ def bytes_beside(path: Path) -> bytes:
 
 
 def names(store: Store) -> list[str]:
-    return [known.dance_id for known in store.dances()]
+    return [known.name for known in store.dances()]
 
 
 def run(script: str, *arguments: str) -> subprocess.Popen[str]:
@@ -84,16 +85,25 @@ for number in range(int(count)):
 def test_what_is_added_comes_back(store):
     made = put(store, "thriller", label="Halloween", collection="pop")
     (known,) = store.dances()
-    ((name, found),) = store.fingerprints()
+    (recording,) = store.recordings()
+    ((dance_id, found),) = store.fingerprints()
 
-    assert ("thriller", "thriller.npz", "Halloween", "pop", 1) == (
-        known.dance_id,
-        known.source,
-        known.label,
+    assert ("thriller", ("Halloween",), "pop", 1, 1, 200.0) == (
+        known.name,
+        known.labels,
         known.collection,
+        known.recordings,
         known.dancers,
+        known.seconds,
     )
-    assert "thriller" == name
+    assert ("thriller.npz", digest("hash of thriller"), "thriller", 1, False) == (
+        recording.file,
+        recording.recording_id,
+        recording.dance,
+        recording.dancers,
+        recording.poster,
+    )
+    assert known.dance_id == recording.dance_id == dance_id
     np.testing.assert_array_equal(made.words, found.words)
     assert (made.vocabulary, made.seconds_per_word, MODEL, made.start) == (
         found.vocabulary,
@@ -109,8 +119,8 @@ def test_it_is_still_there_the_next_day(address, store):
     again = Store(address, MODEL, create=False)
 
     assert ["thriller"] == names(again)
-    assert "thriller" == again.find_content(digest("hash of thriller"))
-    assert again.find_content(digest("hash of another")) is None
+    assert "thriller" == again.find_recording(digest("hash of thriller")).dance
+    assert again.find_recording(digest("hash of another")) is None
     assert (True, False) == (again.has("thriller"), again.has("macarena"))
     again.close()
 
@@ -118,7 +128,7 @@ def test_it_is_still_there_the_next_day(address, store):
 def test_visibility_comes_back_to_a_256th(store):
     seen = np.linspace(0, 1, 20).reshape(10, 2)
     made = Fingerprint(np.zeros((10, 2), int), 8, 0.5, MODEL, 3.5, seen)
-    store.add(Dance("x", "x", digest("x"), 5.0), [StoredTrack(made)])
+    store.add(recorded("x", "x", digest("x"), 5.0), [StoredTrack(made)])
     ((_, found),) = store.fingerprints()
 
     np.testing.assert_allclose(seen, found.visibility, atol=1 / 510 + 1e-6)
@@ -130,8 +140,8 @@ def test_skeletons_come_back_within_two_millimetres(store):
     moved = dance(3).joints.copy()
     moved[5, 4] = np.nan
     kept = Motion(moved, FPS, BODY15, start=1.25)
-    store.add(Dance("x", "x", digest("x"), 5.0), [StoredTrack(random_words(4, 0), kept)])
-    (found,) = store.motions("x")
+    store.add(recorded("x", "x", digest("x"), 5.0), [StoredTrack(random_words(4, 0), kept)])
+    ((found,),) = [dancers.values() for dancers in store.motions("x").values()]
 
     np.testing.assert_allclose(kept.joints, found.joints, atol=0.002)
     np.testing.assert_array_equal(kept.visibility, found.visibility)
@@ -141,12 +151,12 @@ def test_skeletons_come_back_within_two_millimetres(store):
 def test_skeletons_need_not_be_kept(store):
     put(store, "thriller")
 
-    assert [] == store.motions("thriller")
+    assert {digest("hash of thriller"): {1: None}} == store.motions("thriller")
 
 
 def test_dancers_keep_their_order(store):
     both = [StoredTrack(random_words(4, seed)) for seed in (1, 2)]
-    store.add(Dance("duet", "duet", digest("duet"), 2.0), both)
+    store.add(recorded("duet", "duet", digest("duet"), 2.0), both)
     found = [fingerprint.words for _, fingerprint in store.fingerprints()]
 
     assert 2 == store.dances()[0].dancers
@@ -164,7 +174,7 @@ def test_dances_are_listed_by_name(store):
     ("changes", "complaint"),
     [
         ({}, "already has this very content as 'thriller'"),
-        ({"content_hash": digest("another")}, "already has a dance named 'thriller', of other content"),
+        ({"content": digest("another")}, "already has a dance named 'thriller', of other content"),
     ],
 )
 def test_a_name_is_given_once(store, changes, complaint):
@@ -179,14 +189,14 @@ def test_a_name_is_given_once(store, changes, complaint):
 
 def test_a_content_is_kept_once(store):
     """Under another name too, and the error has the name that it has."""
-    put(store, "thriller", content_hash=digest("same"))
+    put(store, "thriller", content=digest("same"))
     with pytest.raises(DanceExistsError, match="this very content as 'thriller'; 'other' was not added"):
-        put(store, "other", content_hash=digest("same"))
+        put(store, "other", content=digest("same"))
 
 
 def test_a_dance_without_a_dancer_is_refused(store):
     with pytest.raises(InputError, match="it has no dancer"):
-        store.add(Dance("nobody", "x", digest("x"), 1.0), [])
+        store.add(recorded("nobody", "x", digest("x"), 1.0), [])
 
     assert not store.has("nobody")
 
@@ -196,7 +206,7 @@ def test_removing_really_deletes(path):
     store = Store(path, MODEL)
     secret = put(store, "secret", seed=7).words.astype("<u2").tobytes()
     skeleton = dance(1).joints.astype("<f2").tobytes()
-    store.add(Dance("b", "b", digest("b"), 1.0), [StoredTrack(random_words(4, 1), dance(1))])
+    store.add(recorded("b", "b", digest("b"), 1.0), [StoredTrack(random_words(4, 1), dance(1))])
     put(store, "other", seed=8)
     pieces = [whole[at : at + 32] for whole in (secret, skeleton) for at in range(0, 1200, 300)]
     assert all(piece in bytes_beside(path) for piece in pieces)
@@ -248,7 +258,7 @@ def test_the_generation_counts_changes_and_nothing_else(address, store):
 def test_words_of_another_model_are_refused(address, store):
     with pytest.raises(ModelMismatchError, match="words of the model toy only"):
         store.add(
-            Dance("x", "x", digest("x"), 1.0),
+            recorded("x", "x", digest("x"), 1.0),
             [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))],
         )
     with pytest.raises(ModelMismatchError, match="holds words of the model toy, not of new"):
@@ -379,7 +389,7 @@ def test_passwords_are_not_told():
     ],
 )
 def test_damaged_rows_are_named(address, store, column, value, read):
-    store.add(Dance("thriller", "x", digest("x"), 1.0), [StoredTrack(random_words(4, 0), dance(1))])
+    store.add(recorded("thriller", "x", digest("x"), 1.0), [StoredTrack(random_words(4, 0), dance(1))])
     literal = f"X'{value.hex()}'" if isinstance(value, bytes) else value
     run_sql(address, f"UPDATE tracks SET {column} = {literal}")  # noqa: S608  (our own names)
     with pytest.raises(CatalogueError, match="of 'thriller' are damaged"):
@@ -403,12 +413,12 @@ def test_readers_go_on_while_another_process_writes(address, store):
     """A writer in the middle of its work does not keep others from opening and reading the state before."""
     put(store, "before")
     with store.transaction("BEGIN IMMEDIATE") as writing:
-        writing.exec_driver_sql("UPDATE dances SET label = 'half done'")
+        writing.exec_driver_sql("UPDATE dances SET notes = 'half done'")
         reader = Store(address, MODEL, create=False)
         (known,) = reader.dances()
-        assert ("before", None) == (known.dance_id, known.label)
+        assert ("before", None) == (known.name, known.notes)
         assert 1 == len(reader.fingerprints())
-    assert ["half done"] == [known.label for known in reader.dances()]
+    assert ["half done"] == [known.notes for known in reader.dances()]
     reader.close()
 
 
@@ -429,7 +439,7 @@ def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
     assert store.generation == len(found)
     assert [] == list(find_problems(store))
     matches = Engine(toy_codebook(), found).search([Query(wanted.segment(20, 60))], limit=1)
-    assert ["d7"] == [match.dance_id for match in matches]
+    assert ["d7"] == [read_names(store)[match.dance_id] for match in matches]
     put(store, "and on")
     store.close()
 
@@ -437,7 +447,7 @@ def test_a_killed_process_loses_nothing_it_had_acknowledged(address):
 FILL_THE_DISK = """
 import resource, sys
 from test_catalogue import MODEL, CatalogueError, Store, put
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 store = Store(sys.argv[1], MODEL)
 try:
     for number in range(1000):
@@ -472,7 +482,7 @@ def test_a_catalogue_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
     store = Store(path, MODEL, create=False)
 
-    assert ["a"] == [dance.dance_id for dance in store.dances()]
+    assert ["a"] == [dance.name for dance in store.dances()]
     with pytest.raises(CatalogueError, match="can only be read: the file, or the folder") as caught:
         store.remove("a")
     assert one_sentence(caught.value)
@@ -482,9 +492,9 @@ def test_a_catalogue_on_a_read_only_disk_can_be_read(tmp_path, monkeypatch):
 def test_a_catalogue_that_is_made_lazily_is_made_by_the_first_change(path):
     """Whoever only asks, or fails before there is anything to keep, leaves no file."""
     lazy = Store(path, MODEL, lazily=True)
-    assert ([], False, None) == (names(lazy), lazy.has("a"), lazy.find_content(digest("x")))
+    assert ([], False, None) == (names(lazy), lazy.has("a"), lazy.find_recording(digest("x")))
     with pytest.raises(InputError, match="it has no dancer"):
-        lazy.add(Dance("nobody", "x", digest("x"), 1.0), [])
+        lazy.add(recorded("nobody", "x", digest("x"), 1.0), [])
     assert [] == list(path.parent.iterdir())
     named = lazy.identity
     put(lazy, "thriller")
@@ -538,7 +548,7 @@ def test_a_place_where_nothing_can_be_made_is_an_error_before_the_work(tmp_path,
 
 @pytest.mark.parametrize("name", ["", "  ", "\t", "a\nb", "bell\x07", "break\u2028", "half\ud800"])
 def test_a_name_that_cannot_be_typed_is_refused(name):
-    with pytest.raises(InputError, match="give another id") as caught:
+    with pytest.raises(InputError, match="give another name") as caught:
         require_name(name)
 
     assert one_sentence(caught.value)

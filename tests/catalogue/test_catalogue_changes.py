@@ -5,8 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dance_samples import MODEL, SECONDS_PER_WORD, digest, random_words, toy_codebook
-from dancematch.catalogue.records import Changes, Dance, Exclusion, StoredTrack
+from catalogue_samples import clear_exclusions, exclude, named_tracks, named_words, names
+from dance_samples import MODEL, SECONDS_PER_WORD, digest, random_words, recorded, toy_codebook
+from dancematch.catalogue.records import Changes, Exclusion, NewRecording, StoredTrack
 from dancematch.catalogue.sql import change_log, database
 from dancematch.catalogue.store import Store
 from dancematch.errors import DanceExistsError, InputError, ModelMismatchError, UnknownDanceError
@@ -24,23 +25,19 @@ def store(address):
     opened.close()
 
 
-def new(name: str, *, dancers: int = 1, **changes_) -> tuple[Dance, list[StoredTrack]]:
+def new(name: str, *, dancers: int = 1, **changes_) -> tuple[NewRecording, list[StoredTrack]]:
     """A dance of random words, ready to be added."""
-    facts = {"source": f"{name}.npz", "content_hash": digest(f"hash of {name}"), "seconds": 20.0, **changes_}
+    facts = {"file": f"{name}.npz", "content": digest(f"hash of {name}"), "seconds": 20.0, **changes_}
     seed = sum(map(ord, name))
-    return Dance(name, **facts), [StoredTrack(random_words(STEPS, seed + n)) for n in range(dancers)]
-
-
-def names(store: Store, **chosen) -> list[str]:
-    return [known.dance_id for known in store.dances(**chosen)]
+    return recorded(name, **facts), [StoredTrack(random_words(STEPS, seed + n)) for n in range(dancers)]
 
 
 def test_a_batch_is_added_in_one_generation(store):
     store.add_many([new("waltz"), new("duet", dancers=2), new("polka")])
 
     assert 1 == store.generation
-    assert [("duet", 2), ("polka", 1), ("waltz", 1)] == [(d.dance_id, d.dancers) for d in store.dances()]
-    for name, found in store.fingerprints():
+    assert [("duet", 2), ("polka", 1), ("waltz", 1)] == [(d.name, d.dancers) for d in store.dances()]
+    for name, found in named_words(store):
         own = [track.fingerprint.words for track in new(name, dancers=2)[1]]
         assert any((found.words == words).all() for words in own)
 
@@ -54,22 +51,22 @@ def test_an_empty_batch_changes_nothing(store):
 @pytest.mark.parametrize(
     ("last", "error", "complaint"),
     [
-        (new("waltz", content_hash=digest("another")), DanceExistsError, "already has a dance named 'waltz'"),
+        (new("waltz", content=digest("another")), DanceExistsError, "already has a dance named 'waltz'"),
         (
-            new("b", content_hash=digest("hash of waltz")),
+            new("b", content=digest("hash of waltz")),
             DanceExistsError,
             "this very content as 'waltz'; 'b' was not",
         ),
         (
-            new("b", content_hash=digest("hash of a")),
+            new("b", content=digest("hash of a")),
             DanceExistsError,
             "this very content as 'a'; 'b' was not added",
         ),
-        (new("a", content_hash=digest("another")), DanceExistsError, "already has a dance named 'a'"),
+        (new("a", content=digest("another")), DanceExistsError, "already has a dance named 'a'"),
         (new("nobody", dancers=0), InputError, "it has no dancer"),
         (
             (
-                Dance("x", "x", digest("x"), 1.0),
+                recorded("x", "x", digest("x"), 1.0),
                 [StoredTrack(Fingerprint(np.zeros((2, 2), int), 8, 0.5, "new"))],
             ),
             ModelMismatchError,
@@ -99,8 +96,9 @@ def test_dances_are_chosen_by_label_and_collection(store):
     assert ["a", "c"] == names(store, collection="one")
     assert ["a"] == names(store, label="red", collection="one")
     assert [] == names(store, label="")
-    assert ["a", "c"] == [name for name, _ in store.fingerprints(collection="one")]
-    assert ["a"] == [track.dance_id for track in store.everything(label="red", collection="one").added]
+    assert ["a", "c"] == [name for name, _ in named_words(store, collection="one")]
+    chosen = store.everything(label="red", collection="one").added
+    assert ["a"] == [track.dance_id for track in named_tracks(store, chosen)]
 
 
 def test_removing_several_is_all_or_nothing(store):
@@ -116,7 +114,9 @@ def test_removing_several_is_all_or_nothing(store):
 def test_more_can_be_removed_at_once_than_a_statement_can_name(store):
     count = 1300
     words = random_words(1, 0)
-    store.add_many([(Dance(f"d{n}", "x", digest(f"h{n}"), 1.0), [StoredTrack(words)]) for n in range(count)])
+    store.add_many(
+        [(recorded(f"d{n}", "x", digest(f"h{n}"), 1.0), [StoredTrack(words)]) for n in range(count)]
+    )
     store.remove_many([f"d{n}" for n in range(count - 1)])
 
     assert [f"d{count - 1}"] == names(store)
@@ -126,7 +126,7 @@ def test_changes_say_what_came_and_what_went(store):
     store.add(*new("a"))
     store.add(*new("duet", dancers=2))
     began = store.everything()
-    keys = {(track.dance_id, track.dancer): track.key for track in began.added}
+    keys = {(track.dance_id, track.dancer): track.key for track in named_tracks(store, began.added)}
     store.add(*new("b", label="red", collection="one"))
     store.remove("duet")
     found = store.changes(began.generation)
@@ -134,7 +134,9 @@ def test_changes_say_what_came_and_what_went(store):
     assert found is not None
     assert 4 == found.generation == store.generation
     assert tuple(sorted([keys["duet", 1], keys["duet", 2]])) == found.removed
-    assert [("b", 1, "red", "one")] == [(t.dance_id, t.dancer, t.label, t.collection) for t in found.added]
+    assert [("b", 1, ("red",), "one")] == [
+        (t.dance_id, t.dancer, t.labels, t.collection) for t in named_tracks(store, found.added)
+    ]
     assert Changes(4, (), ()) == store.changes(4)
 
 
@@ -161,7 +163,7 @@ def test_a_generation_of_another_past_is_not_taken_for_ones_own(store, address):
     assert restored.changes(held.generation, held.token) is None
     shared = restored.changes(began.generation, began.token)
     assert shared is not None
-    assert ["c", "d"] == [track.dance_id for track in shared.added]
+    assert ["c", "d"] == [track.dance_id for track in named_tracks(restored, shared.added)]
     assert restored.changes(began.generation, "") is None
     original.close()
     restored.close()
@@ -209,7 +211,7 @@ def test_new_words_for_all_are_a_new_beginning(store):
     before = store.everything()
     other = Fingerprint(np.zeros((4, 2), int), 4, 0.5, "other")
     replaced = StoredTrack(other, None, 2.0, 0.8, dancer=1)
-    store.replace_words("other", [("a", replaced)], generation=before.generation)
+    store.replace_words("other", [(digest("hash of a"), replaced)], generation=before.generation)
     (track,) = store.everything().added
 
     assert store.changes(before.generation) is None
@@ -223,7 +225,8 @@ def test_periods_are_kept(store):
     store.add(dance, [StoredTrack(track.fingerprint, None, 1.5, 0.7), track])
     store.add(*new("b"))
     periods = {
-        (t.dance_id, t.dancer): (t.period_seconds, t.period_strength) for t in store.everything().added
+        (t.dance_id, t.dancer): (t.period_seconds, t.period_strength)
+        for t in named_tracks(store, store.everything().added)
     }
 
     assert {("a", 1): (1.5, 0.7), ("a", 2): (None, 0.0), ("b", 1): (None, 0.0)} == periods
@@ -232,7 +235,7 @@ def test_periods_are_kept(store):
 
 def seen(store: Store, name: str) -> list[bool]:
     """Which words of a dance's first dancer count."""
-    found = dict(reversed(store.fingerprints()))[name]
+    found = dict(reversed(named_words(store)))[name]
     return [bool(v) for v in found.visibility.min(axis=1)]
 
 
@@ -242,15 +245,15 @@ def seen(store: Store, name: str) -> list[bool]:
 )
 def test_every_word_that_an_excluded_segment_touches_is_unseen(store, start, end, unseen):
     store.add(*new("a"))
-    store.exclude("a", Span(start, end))
+    exclude(store, "a", Span(start, end))
 
     assert [step not in unseen for step in range(STEPS)] == seen(store, "a")
 
 
 def test_excluding_is_on_the_clock_of_the_source(store):
     late = Fingerprint(np.zeros((10, 2), int), 8, SECONDS_PER_WORD, MODEL, start=12.0)
-    store.add(Dance("late", "x", digest("x"), 17.0), [StoredTrack(late)])
-    store.exclude("late", Span(0, 12.5))
+    store.add(recorded("late", "x", digest("x"), 17.0), [StoredTrack(late)])
+    exclude(store, "late", Span(0, 12.5))
 
     assert [False] + [True] * 9 == seen(store, "late")
 
@@ -258,41 +261,41 @@ def test_excluding_is_on_the_clock_of_the_source(store):
 def test_borders_that_rounding_moved_exclude_no_neighbour(store):
     """A segment that ends where a word begins leaves that word alone, whatever a word's length."""
     made = Fingerprint(np.zeros((100, 2), int), 8, 4 / 30, MODEL, start=0.1)
-    store.add(Dance("a", "x", digest("x"), 20.0), [StoredTrack(made)])
+    store.add(recorded("a", "x", digest("x"), 20.0), [StoredTrack(made)])
     for first in range(0, 100, 10):
-        store.exclude("a", made.span(first, first + 4))
+        exclude(store, "a", made.span(first, first + 4))
 
     assert [step % 10 > 4 for step in range(100)] == seen(store, "a")
 
 
 def test_an_excluded_segment_is_not_found_and_the_rest_is(store):
     store.add_many([new(name) for name in "abcdefgh"])
-    whole = dict(store.fingerprints())["c"]
-    (before,) = Engine(toy_codebook(), store.fingerprints()).search([Query(whole.segment(2, 14))], limit=1)
-    store.exclude("c", Span(0, 8), "walks on")
-    engine = Engine(toy_codebook(), store.fingerprints())
+    whole = dict(named_words(store))["c"]
+    (before,) = Engine(toy_codebook(), named_words(store)).search([Query(whole.segment(2, 14))], limit=1)
+    exclude(store, "c", Span(0, 8), "walks on")
+    engine = Engine(toy_codebook(), named_words(store))
     within = engine.search([Query(whole.segment(2, 14))], limit=8)
     (after,) = engine.search([Query(whole.segment(20, 35))], limit=1)
 
     assert ("c", "c") == (before.dance_id, after.dance_id)
     assert not any(match.reference.start < 7 for match in within if match.dance_id == "c")
-    store.exclude("c", Span(0, 20))
-    everything_gone = Engine(toy_codebook(), store.fingerprints()).search([Query(whole)], limit=8)
+    exclude(store, "c", Span(0, 20))
+    everything_gone = Engine(toy_codebook(), named_words(store)).search([Query(whole)], limit=8)
     assert all(np.isfinite(match.score) for match in everything_gone)
     assert "c" != everything_gone[0].dance_id
 
 
 def test_exclusions_are_listed_replaced_and_cleared(store):
     store.add_many([new("a"), new("b")])
-    store.exclude("b", Span(5, 6))
-    store.exclude("a", Span(3, 4), "bow")
-    store.exclude("a", Span(0, 1), "walks on")
-    store.exclude("a", Span(3, 4), "applause")
+    exclude(store, "b", Span(5, 6))
+    exclude(store, "a", Span(3, 4), "bow")
+    exclude(store, "a", Span(0, 1), "walks on")
+    exclude(store, "a", Span(3, 4), "applause")
     wanted = [Exclusion("a", 0, 1, "walks on"), Exclusion("a", 3, 4, "applause")]
 
     assert [*wanted, Exclusion("b", 5, 6)] == store.exclusions()
     assert wanted == store.exclusions("a")
-    assert (2, 0) == (store.clear_exclusions("a"), store.clear_exclusions("a"))
+    assert (2, 0) == (clear_exclusions(store, "a"), clear_exclusions(store, "a"))
     assert all(seen(store, "a"))
     store.remove("b")
     assert [] == store.exclusions()
@@ -301,19 +304,19 @@ def test_exclusions_are_listed_replaced_and_cleared(store):
 def test_a_segment_ends_where_the_dance_does(store):
     store.add(*new("a"))
 
-    assert Exclusion("a", 19.0, 20.0, "bows") == store.exclude("a", Span(19, 99), "bows")
+    assert Exclusion("a", 19.0, 20.0, "bows") == exclude(store, "a", Span(19, 99), "bows")
     assert [Exclusion("a", 19.0, 20.0, "bows")] == store.exclusions("a")
 
 
 def test_segments_that_overlap_become_one(store):
     """Both reasons are kept, that of a segment which is covered is not; neighbours stay two."""
     store.add(*new("a"))
-    store.exclude("a", Span(1, 3), "walks on")
-    store.exclude("a", Span(5, 7), "bows")
-    assert Exclusion("a", 1, 4, "walks on; waits") == store.exclude("a", Span(2, 4), "waits")
-    assert Exclusion("a", 1, 7, "walks on; waits; bows") == store.exclude("a", Span(3.5, 5.5))
-    assert Exclusion("a", 0, 8, "all of it") == store.exclude("a", Span(0, 8), "all of it")
-    store.exclude("a", Span(8, 9), "applause")
+    exclude(store, "a", Span(1, 3), "walks on")
+    exclude(store, "a", Span(5, 7), "bows")
+    assert Exclusion("a", 1, 4, "walks on; waits") == exclude(store, "a", Span(2, 4), "waits")
+    assert Exclusion("a", 1, 7, "walks on; waits; bows") == exclude(store, "a", Span(3.5, 5.5))
+    assert Exclusion("a", 0, 8, "all of it") == exclude(store, "a", Span(0, 8), "all of it")
+    exclude(store, "a", Span(8, 9), "applause")
 
     assert [(0, 8), (8, 9)] == [(one.start, one.end) for one in store.exclusions("a")]
     assert [step >= 18 for step in range(STEPS)] == seen(store, "a")
@@ -328,7 +331,7 @@ ONE_STORE = (HealthCheck.function_scoped_fixture,)  # for all examples: `emptied
 
 
 def emptied(store: Store) -> Store:
-    store.remove_many([known.dance_id for known in store.dances()])
+    store.remove_many(names(store))
     return store
 
 
@@ -338,7 +341,7 @@ def test_whatever_is_excluded_is_unseen_and_nothing_else(store, spans):
     """However the segments overlap, they are kept apart from each other and within the dance."""
     emptied(store).add(*new("a"))
     for span in spans:
-        store.exclude("a", span)
+        exclude(store, "a", span)
     moments = [(step + 0.5) * SECONDS_PER_WORD for step in range(STEPS)]
     kept = store.exclusions("a")
 
@@ -350,11 +353,11 @@ def test_whatever_is_excluded_is_unseen_and_nothing_else(store, spans):
 def test_what_cannot_be_excluded_is_refused(store):
     store.add(*new("a"))
     with pytest.raises(UnknownDanceError, match="has no dance named 'polka'"):
-        store.exclude("polka", Span(0, 1))
+        exclude(store, "polka", Span(0, 1))
     with pytest.raises(UnknownDanceError, match="has no dance named 'polka'"):
         store.exclusions("polka")
-    with pytest.raises(InputError, match=r"from 20.0 s on is not in 'a', it lasts 20.0 s"):
-        store.exclude("a", Span(20, 21))
+    with pytest.raises(InputError, match=r"from 20.0 s on is not in 'a.npz', it lasts 20.0 s"):
+        exclude(store, "a", Span(20, 21))
 
     assert ([], 1) == (store.exclusions(), store.generation)
 
@@ -387,9 +390,9 @@ def change(store: Store, action: str, number: int) -> None:
     elif action == "toggle" or not there:
         store.add(*new(name, dancers=1 + number))
     elif action == "exclude":
-        store.exclude(name, Span(number, number + 1))
+        exclude(store, name, Span(number, number + 1))
     else:
-        store.clear_exclusions(name)
+        clear_exclusions(store, name)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=ONE_STORE)

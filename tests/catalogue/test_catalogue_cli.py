@@ -42,20 +42,20 @@ def test_a_first_add_that_fails_wholly_leaves_no_catalogue(folder, tmp_path):
     mixed = run_main("add", known, folder / "bad.bvh", folder / "new.npz", "--jobs", 1)
 
     assert (1, "1 added, 0 skipped, 1 failed") == (mixed.code, mixed.err.splitlines()[-1])
-    assert ["new"] == [line["dance_id"] for line in run_main("list", known, "--json").objects]
+    assert ["new"] == [line["name"] for line in run_main("list", known, "--json").objects]
 
 
 @pytest.mark.parametrize(
-    ("dance_id", "complaint"),
+    ("name", "complaint"),
     [
-        ("", "a dance's name needs a character that can be seen, got ''; give another id"),
-        (" ", "a dance's name needs a character that can be seen, got ' '; give another id"),
-        ("a\nb", r"a dance's name is one line without control characters, got 'a\nb'; give another id"),
-        ("\x1b[1m", r"a dance's name is one line without control characters, got '\x1b[1m'; give another id"),
+        ("", "a dance's name needs a character that can be seen, got ''; give another name"),
+        (" ", "a dance's name needs a character that can be seen, got ' '; give another name"),
+        ("a\nb", r"a dance's name is one line without control characters, got 'a\nb'; give another name"),
+        ("\x1b[", r"a dance's name is one line without control characters, got '\x1b['; give another name"),
     ],
 )
-def test_an_id_that_is_no_name_is_one_sentence(folder, tmp_path, dance_id, complaint):
-    answer = run_main("add", tmp_path / "dances.db", folder / "new.npz", "--id", dance_id)
+def test_what_is_no_name_is_one_sentence(folder, tmp_path, name, complaint):
+    answer = run_main("add", tmp_path / "dances.db", folder / "new.npz", "--dance", name)
 
     assert (1, "", complaint) == (answer.code, answer.out, answer.complaint)
     assert [] == list(tmp_path.iterdir())
@@ -68,19 +68,21 @@ def test_a_file_with_an_odd_name_still_gets_one_that_can_be_typed(tmp_path):
 
     assert 0 == answer.code
     assert ["two\ufffdlines"] == [
-        line["dance_id"] for line in run_main("list", tmp_path / "dances.db", "--json").objects
+        line["name"] for line in run_main("list", tmp_path / "dances.db", "--json").objects
     ]
 
 
-def test_what_is_known_is_said(db, folder):
+def test_what_is_known_is_said(db, folder, tmp_path):
     """The content, with the name that it has, or the name, which is another content's."""
-    content = run_main("add", db, folder / "known" / "dance1.npz", "--id", "another name")
-    name = run_main("add", db, folder / "new.npz", "--id", "dance1")
+    content = run_main("add", db, folder / "known" / "dance1.npz", "--dance", "another name")
+    name = run_main("add", db, write_dance(tmp_path / "dance1.npz", 4))
 
     assert (0, 1) == (content.code, name.code)
     assert "skipped, its very content is known as dance1" in content.err
-    assert "'dance1' is already the name of another dance" in name.complaint
-    assert "the content is new: rename the file or give an id" in name.complaint
+    assert "'dance1' is already the name of another dance" in name.err
+    assert (
+        "the content is new: if it is another recording of that dance, say so (--dance 'dance1')" in name.err
+    )
 
 
 def test_adding_to_what_can_only_be_read_fails_once_and_before_the_work(db, tmp_path, monkeypatch):

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import MODEL, dance, digest, random_words, shipped
-from dancematch.catalogue.records import Dance, StoredTrack
+from catalogue_samples import exclude
+from dance_samples import MODEL, dance, digest, random_words, recorded, shipped
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.sql.rows import words_row
 from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Store
@@ -28,15 +29,15 @@ def path(address) -> str:
 def filled(path: str) -> str:
     store = Store(path, MODEL)
     store.add(
-        Dance("duet", "a", digest("a"), 20.0, "Halloween", "pop"),
+        recorded("duet", "a", digest("a"), 20.0, "Halloween", "pop"),
         [
             StoredTrack(random_words(40, 1), dance(1), 1.5, 0.9),
             StoredTrack(random_words(40, 2), None, None, 0.1),
         ],
     )
-    store.add(Dance("polka", "b", digest("b"), 10.5, "folk", "pop"), [StoredTrack(random_words(20, 3))])
-    store.add(Dance("waltz", "c", digest("c"), 5.0), [StoredTrack(random_words(10, 4))])
-    store.exclude("polka", Span(0, 1))
+    store.add(recorded("polka", "b", digest("b"), 10.5, "folk", "pop"), [StoredTrack(random_words(20, 3))])
+    store.add(recorded("waltz", "c", digest("c"), 5.0), [StoredTrack(random_words(10, 4))])
+    exclude(store, "polka", Span(0, 1))
     store.close()
     return path
 
@@ -107,7 +108,7 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
 
 
 @pytest.mark.parametrize(
-    ("statement", "dance_id", "problem"),
+    ("statement", "dance", "problem"),
     [
         ("UPDATE tracks SET words = X'01' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
         ("UPDATE tracks SET words = X'FFFF0000' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
@@ -138,11 +139,27 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
             "1 row(s) of tracks are of a later generation",
         ),
         ("INSERT INTO removals VALUES (99, 1)", None, "1 row(s) of removals are of a later generation"),
-        ("UPDATE dances SET seconds = 0 WHERE key = 1", "duet", "at most 1000000 seconds, got 0.0"),
-        ("UPDATE dances SET content_hash = '' WHERE key = 1", "duet", "64 hex digits of a SHA-256, got ''"),
-        ("DELETE FROM tracks WHERE dance = 3", "waltz", "it has no dancer"),
-        ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of tracks belong to no dance"),
-        ("INSERT INTO exclusions VALUES (77, 0, 1, NULL)", None, "1 row(s) of exclusions belong to no dance"),
+        ("UPDATE recordings SET seconds = 0 WHERE key = 1", "duet", "at most 1000000 seconds, got 0.0"),
+        (
+            "UPDATE recordings SET recording_id = '' WHERE key = 1",
+            "duet",
+            "64 hex digits of a SHA-256, got ''",
+        ),
+        ("DELETE FROM tracks WHERE recording = 3", "waltz", "c: it has no dancer"),
+        (
+            "DELETE FROM recordings WHERE key = 3; DELETE FROM tracks WHERE recording = 3",
+            "waltz",
+            "it has no recording",
+        ),
+        ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of recordings belong to no dance"),
+        ("INSERT INTO labels VALUES (77, 'x')", None, "1 row(s) of labels belong to no dance"),
+        (
+            "INSERT INTO exclusions VALUES (77, 0, 1, NULL)",
+            None,
+            "1 row(s) of exclusions belong to no recording",
+        ),
+        ("UPDATE edits SET after = '['", None, "the last edit is damaged"),
+        ("UPDATE recordings SET poster = X'00' WHERE key = 2", "polka", "b: "),
         ('UPDATE exclusions SET "end" = -1', "polka", "a segment from 0.0 to -1.0 s is excluded"),
         ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
         ("DELETE FROM facts WHERE name = 'model_id'", None, "no model is named"),
@@ -151,12 +168,12 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
         ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),
     ],
 )
-def test_every_damage_is_found_and_named(path, statement, dance_id, problem):
+def test_every_damage_is_found_and_named(path, statement, dance, problem):
     """One damage, one problem: neither silence nor a flood."""
-    run_sql(path, statement)
+    run_sql(path, *statement.split("; "))
     (found,) = problems(path)
 
-    assert dance_id == found.dance_id
+    assert dance == found.dance
     assert problem in found.problem
 
 
@@ -166,8 +183,8 @@ def test_every_damage_is_found_and_named(path, statement, dance_id, problem):
         ("UPDATE tracks SET dancer = 'first' WHERE key = 1", "counted from 1 to 1000000, got 'first'"),
         ("UPDATE tracks SET start = 'now' WHERE key = 1", "dancer 1: the words start at 0 to"),
         ("UPDATE tracks SET words = 'first' WHERE key = 1", "dancer 1: the words are damaged: "),
-        ("UPDATE dances SET seconds = 'long' WHERE key = 1", "at most 1000000 seconds, got 'long'"),
-        ("UPDATE dances SET label = X'00' WHERE key = 1", r"a label is text, got b'\x00'"),
+        ("UPDATE recordings SET seconds = 'long' WHERE key = 1", "at most 1000000 seconds, got 'long'"),
+        ("UPDATE labels SET label = X'00' WHERE dance = 1", r"a label is text, got b'\x00'"),
         ("INSERT INTO exclusions VALUES (1, 'a', 'b', NULL)", "a segment from 'a' to 'b' s is excluded"),
     ],
 )
@@ -177,7 +194,7 @@ def test_a_value_of_another_kind_is_found(tmp_path, statement, problem):
     run_sql(path, statement)
     (found,) = problems(path)
 
-    assert "duet" == found.dance_id
+    assert "duet" == found.dance
     assert problem in found.problem
 
 
@@ -220,13 +237,13 @@ def test_words_of_several_kinds_are_found(path):
     store = Store(path, MODEL)
     words = random_words(10, 4)
     checksum = words_row(replace(words, vocabulary=9))["words_checksum"]
-    store.add(Dance("odd", "d", digest("d"), 5.0), [StoredTrack(words)])
+    store.add(recorded("odd", "d", digest("d"), 5.0), [StoredTrack(words)])
     store.close()
-    of_odd = "dance = (SELECT key FROM dances WHERE dance_id = 'odd')"
+    of_odd = "recording = (SELECT key FROM recordings WHERE file = 'd')"
     run_sql(path, f"UPDATE tracks SET vocabulary = 9, words_checksum = {checksum} WHERE {of_odd}")  # noqa: S608
 
     unlike = "its words are of another kind than the others: 2 channels of 9 words, each of 0.5 s, not 2"
-    assert [("odd", True)] == [(one.dance_id, unlike in one.problem) for one in problems(path)]
+    assert [("odd", True)] == [(one.dance, unlike in one.problem) for one in problems(path)]
 
 
 def test_a_damaged_file_is_found(tmp_path):
@@ -235,8 +252,8 @@ def test_a_damaged_file_is_found(tmp_path):
     rng = np.random.default_rng(0)
     content = bytearray(path.read_bytes())
     page = 4096
-    for number in range(8, len(content) // page, 3):
-        content[number * page : number * page + 64] = rng.bytes(64)
+    for (number,) in fetch(path, "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'tracks'"):
+        content[(number - 1) * page : (number - 1) * page + 64] = rng.bytes(64)
     path.write_bytes(content)
     found = problems(path)
 
@@ -250,7 +267,7 @@ def test_doctor_says_what_a_catalogue_holds(run, path):
     as_json = json.loads(run("doctor", path, "--quick", "--json")[1].splitlines()[-1])
 
     assert (0, "all is well\n") == (code, err)
-    assert "dances: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\n" in out
+    assert "dances: 3\nrecordings: 3\ndancers: 4, 1 with skeletons\nseconds: 35.5\n" in out
     assert MODEL not in out
     assert ("numbers", 220) == (as_json["what"], as_json["words"])
     assert "periodic: 25% of dancers\n" in out
@@ -260,17 +277,17 @@ def test_doctor_says_what_a_catalogue_holds(run, path):
 
 def test_doctor_reads_every_dance(run, path):
     """One line per problem on stdout, and exit code 1 if there is any."""
-    run_sql(path, "UPDATE dances SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE dance = 3")
+    run_sql(path, "UPDATE recordings SET seconds = 0 WHERE key = 1", "DELETE FROM tracks WHERE recording = 3")
     code, out, err = run("doctor", path)
 
     assert (1, "2 problem(s)\n") == (code, err)
     assert PASSWORD not in out
-    lasts = "duet: a dance lasts more than 0 and at most 1000000 seconds, got 0.0"
-    told = [f"problem  catalogue  {one}" for one in (lasts, "waltz: it has no dancer")]
+    lasts = "duet: a: a recording lasts more than 0 and at most 1000000 seconds, got 0.0"
+    told = [f"problem  catalogue  {one}" for one in (lasts, "waltz: c: it has no dancer")]
     assert told == [line for line in out.splitlines() if line.startswith("problem")]
     found = [json.loads(line) for line in run("doctor", path, "--json")[1].splitlines()]
-    (problem,) = [one for one in found if one.get("dance_id") == "waltz"]
-    assert ("problem", "it has no dancer") == (problem["state"], problem["says"])
+    (problem,) = [one for one in found if one.get("dance") == "waltz"]
+    assert ("problem", "c: it has no dancer") == (problem["state"], problem["says"])
 
 
 def test_a_damaged_file_has_as_many_problems_as_lines(run, tmp_path):
@@ -290,33 +307,33 @@ def test_a_damaged_file_has_as_many_problems_as_lines(run, tmp_path):
     assert "***" not in out
 
 
-def test_the_verb_exclude(run, path):
-    code, out, err = run("exclude", path, "waltz", "1", "2.5", "--reason", "bows")
-    assert (0, "") == (code, err)
-    assert "1.00 s  2.50 s  bows" == out.splitlines()[1]
-    (told,) = run("exclude", path, "waltz", "--json")[1].splitlines()
-    assert {"dance_id": "waltz", "start": 1.0, "end": 2.5, "reason": "bows"} == json.loads(told)
-    code, out, err = run("exclude", path, "waltz", "2", "9")
-    assert (0, ["1.00 s  5.00 s  bows"]) == (code, out.splitlines()[1:])
-    assert [
-        "waltz lasts 5.00 s: excluded up to there",
-        "waltz: one with what was excluded before, 1.00 to 5.00 s",
-    ] == err.splitlines()
-    assert (0, "", "waltz: 1 segment(s) may match again\n") == run("exclude", path, "waltz", "--clear")
-
-    for arguments, code, complaint in [
-        (["polka!", 0, 1], 1, "has no dance named 'polka!'"),
-        (["waltz", 2, 1], 1, "a span needs 0 <= start < end"),
-        (["waltz", 7, 8], 1, "is not in 'waltz', it lasts 5.0 s"),
-        (["waltz", 7], 2, "give START and END, or --clear, or neither"),
-        (["waltz", 0, 1, "--clear"], 2, "give START and END, or --clear, or neither"),
+def test_the_verb_edit_excludes_segments(run, path):
+    """Clipped and merged as the catalogue does; what is wrong is one sentence, and nothing is changed."""
+    assert 0 == run("edit", path, "waltz", "--exclude", "1", "2.5", "--reason", "bows")[0]
+    assert 0 == run("edit", path, "waltz", "--exclude", "2", "9")[0]
+    assert [(1.0, 5.0, "bows")] == segments(path, "waltz")
+    for arguments, complaint in [
+        (["polka!", "--exclude", 0, 1], "has no dance named 'polka!'"),
+        (["waltz", "--exclude", 2, 1], "a segment ends after it starts, got"),
+        (["waltz", "--exclude", 7, 8], "is not in 'c', it lasts 5.0 s"),
     ]:
-        found = run("exclude", path, *arguments)
-        assert (code, "") == found[:2]
-        assert complaint in found[2].splitlines()[-1]
+        code, out, err = run("edit", path, *arguments)
+        assert (1, "") == (code, out)
+        assert complaint in err.splitlines()[-1]
+    assert [(1.0, 5.0, "bows")] == segments(path, "waltz")
+    assert 0 == run("edit", path, "waltz", "--clear-exclusions")[0]
+    assert [] == segments(path, "waltz")
 
 
-@pytest.mark.parametrize("verb", ["list", "exclude", "copy"])
+def segments(path: str, dance: str) -> list[tuple[float, float, str | None]]:
+    store = Store(path, None)
+    try:
+        return [(one.start, one.end, one.reason) for one in store.exclusions(dance)]
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("verb", ["list", "copy"])
 def test_a_catalogue_that_is_not_there_is_one_sentence(run, tmp_path, verb):
     code, out, err = run(verb, tmp_path / "none.db", *([] if verb == "list" else ["x/"]))
 
@@ -333,14 +350,14 @@ def labelled(tmp_path) -> Path:
     store = Store(path, shipped().model_id)
     for name, label, collection in [("a", "red", "one"), ("b", "blue", "one"), ("c", "red", None)]:
         store.add(
-            Dance(name, name, digest(name), 9.0, label, collection), [StoredTrack(words, None, 2.25, 0.8)]
+            recorded(name, name, digest(name), 9.0, label, collection), [StoredTrack(words, None, 2.25, 0.8)]
         )
     store.close()
     return path
 
 
 def listed(run, path: Path, *options: str) -> list[str]:
-    return [json.loads(line)["dance_id"] for line in run("list", path, "--json", *options)[1].splitlines()]
+    return [json.loads(line)["name"] for line in run("list", path, "--json", *options)[1].splitlines()]
 
 
 def test_the_list_is_filtered_and_has_a_period(run, labelled):
@@ -350,7 +367,8 @@ def test_the_list_is_filtered_and_has_a_period(run, labelled):
     assert (1, "") == (code, out)
     assert "has the collection 'three'; 'dancematch list' names all" in err
     heading, first, *_ = run("list", labelled)[1].splitlines()
-    assert ["dance", "seconds", "dancers", "period", "label", "collection", "added"] == heading.split()
+    columns = "dance recordings seconds dancers period labels collection notes added"
+    assert columns.split() == heading.split()
     assert "2.2 s" in first
 
 
@@ -367,7 +385,7 @@ def test_dances_are_removed_by_label_and_collection_only_if_that_is_meant(run, l
     for arguments in ([], ["a", "--collection", "one", "--yes"]):
         code, _, err = run("remove", labelled, *arguments)
         assert 2 == code
-        assert "name dances, or choose them by --label and --collection" in err
+        assert "name dances or recordings, or choose dances by --label and --collection" in err
 
 
 def test_a_catalogue_tells_of_itself_in_python_too(labelled):
@@ -377,13 +395,13 @@ def test_a_catalogue_tells_of_itself_in_python_too(labelled):
 
         assert (3, 1) == (known.stats().dances, known.stats().exclusions)
         assert [] == known.verify()
-        assert ["a", "c"] == [found.dance_id for found in known.dances(label="red")]
+        assert ["a", "c"] == [found.name for found in known.dances(label="red")]
         assert {"a": False, "b": True, "c": True} == {
-            name: bool(words.visibility.any()) for name, words in known.fingerprints()
+            known.names()[dance_id]: bool(words.visibility.any()) for dance_id, words in known.fingerprints()
         }
         known.remove_many(["a", "b"])
-        assert ["c"] == [found.dance_id for found in known.dances()]
-    run_sql(labelled, "UPDATE dances SET seconds = 0")
+        assert ["c"] == [found.name for found in known.dances()]
+    run_sql(labelled, "UPDATE recordings SET seconds = 0")
     with open_catalogue(labelled, create=False) as known:
-        lasts = "a dance lasts more than 0 and at most 1000000 seconds, got 0.0"
+        lasts = "c: a recording lasts more than 0 and at most 1000000 seconds, got 0.0"
         assert [CatalogueProblem(lasts, "c")] == known.verify()

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dance_samples import digest, save_small_model, write_dance
-from dancematch.catalogue.records import Dance, StoredTrack
+from dance_samples import digest, recorded, save_small_model, write_dance
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.catalogue import open_catalogue
@@ -37,7 +37,7 @@ def test_a_catalogue_that_becomes_another_version_is_not_written_any_more(addres
     run_sql(address, "UPDATE facts SET value = '5' WHERE name = 'version'")
     words = Fingerprint(np.zeros((4, 2), int), 4, 0.5, "toy")
     with pytest.raises(CatalogueError, match="has become catalogue version 5, this dancematch writes 1 only"):
-        store.add(Dance("new", "new", digest("cc33"), 3.0), [StoredTrack(words)])
+        store.add(recorded("new", "new", digest("cc33"), 3.0), [StoredTrack(words)])
 
     store.close()
 

@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from catalogue_samples import POSTER, edit, exclude, of_dance
 from cli_samples import run_main
-from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words
-from dancematch.catalogue.records import Dance, StoredTrack
+from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words, recorded
+from dancematch.catalogue.editing.requests import EditDance, EditRecording
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import database_rows
 from dancematch.catalogue.transfer.copying import copy_catalogue
-from dancematch.catalogue.transfer.dance_rows import Copied
+from dancematch.catalogue.transfer.recording_rows import Copied
 from dancematch.catalogue.verify import find_problems
 from dancematch.errors import ModelMismatchError
 from dancematch.motion import FPS
@@ -20,7 +22,7 @@ from dancematch.skeletons import BODY15
 from dancematch.types import Fingerprint, Motion, Span
 from databases import PASSWORD, contents, fetch, run_sql
 
-DANCES = 12
+DANCES = 12  # recordings; two are of one dance
 
 
 @pytest.fixture(autouse=True)
@@ -45,15 +47,20 @@ def source(address) -> str:
         StoredTrack(random_words(7, 1), None, None, 0.1, dancer=3),
     ]
     store.add(
-        Dance("ünï/1983", "a.mp4", digest("hash"), 20.0, "Halloween", "pop", "2020-01-01T00:00:00+00:00"),
+        recorded("ünï/1983", "a.mp4", digest("hash"), 20.0, "Halloween", "pop", "2020-01-01T00:00:00+00:00"),
         duet,
     )
-    for number in range(1, DANCES):
+    again = of_dance(
+        "ünï/1983", "b.mp4", labels=("Halloween", "sung"), notes="Ünder the moon",
+        performer="José", url="https://example.org/ü?v=1", date="1983-12", poster=POSTER,
+    )  # fmt: skip
+    store.add(again, [StoredTrack(random_words(9, 50))], join=True)
+    for number in range(2, DANCES):
         store.add(
-            Dance(f"d{number}", "x", digest(f"hash {number}"), 5.0), [StoredTrack(random_words(4, number))]
+            recorded(f"d{number}", "x", digest(f"hash {number}"), 5.0), [StoredTrack(random_words(4, number))]
         )
-    store.exclude("d5", Span(0.1, 1.3), "walks on")
-    store.exclude("ünï/1983", Span(4, 5))
+    exclude(store, "d5", Span(0.1, 1.3), "walks on")
+    edit(store, EditRecording("a.mp4", exclude=Span(4, 5)))
     store.close()
     return address
 
@@ -71,11 +78,12 @@ def copied(source: str, target: str) -> Copied:
 
 
 def test_a_copy_is_the_same_to_the_byte(source, target):
-    """Words, visibility, skeletons, labels, collections, periods, exclusions, checksums, time of adding."""
+    """Words, visibility, skeletons, periods, exclusions, checksums, posters, and all that people say."""
     done = copied(source, target)
     store = Store(target, MODEL, create=False)
 
     assert Copied(DANCES, DANCES, 0, DANCES + 1, DANCES) == done
+    assert [(1,)] == fetch(target, "SELECT count(*) FROM recordings WHERE poster IS NOT NULL")
     assert contents(source) == contents(target)
     assert [] == list(find_problems(store))
     original = Store(source, MODEL)
@@ -85,27 +93,53 @@ def test_a_copy_is_the_same_to_the_byte(source, target):
 
 
 def test_what_is_there_is_skipped_and_compared(source, target):
-    """Whatever it is called there; what came meanwhile is added, all else left as it is."""
+    """What came meanwhile is added, all else left as it is."""
     copied(source, target)
-    run_sql(target, "UPDATE dances SET dance_id = 'renamed' WHERE dance_id = 'd3'")
     store = Store(source, MODEL)
-    store.add(Dance("new", "x", digest("new"), 5.0), [StoredTrack(random_words(4, 99))])
+    store.add(recorded("new", "x", digest("new"), 5.0), [StoredTrack(random_words(4, 99))])
     store.close()
 
     assert Copied(DANCES + 1, 1, DANCES, 1, DANCES + 1) == copied(source, target)
     assert Copied(DANCES + 1, 0, DANCES + 1, 0, DANCES + 1) == copied(source, target)
-    run_sql(target, "UPDATE dances SET dance_id = 'd3' WHERE dance_id = 'renamed'")
     assert contents(source) == contents(target)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_rename_on_one_side_is_told_and_changes_nothing(source, target, side):
+    """By every recording of the dance, on whichever side it was renamed."""
+    copied(source, target)
+    store = Store(source if side == "source" else target, MODEL)
+    edit(store, EditDance("ünï/1983", {"name": "other"}))
+    store.close()
+    before = contents(target)
+    done = copied(source, target)
+    here = "other" if side == "source" else "ünï/1983"
+
+    assert (DANCES - 2, [f"{here} (a.mp4)", f"{here} (b.mp4)"]) == (done.verified, sorted(done.failed))
+    assert all("names, labels or segments are not the same in" in why for why in done.failed.values())
+    assert before == contents(target)
+
+
+def test_a_damaged_recording_spoils_none_of_the_same_file_name(source, target):
+    """Two recordings of one dance, both called a.mp4: one is damaged, the other is copied."""
+    run_sql(
+        source,
+        "UPDATE recordings SET file = 'a.mp4' WHERE file = 'b.mp4'",
+        "UPDATE tracks SET words_checksum = 7 WHERE recording = 1",
+    )
+    done = copied(source, target)
+
+    assert (DANCES - 1, ["ünï/1983 (a.mp4)"]) == (done.copied, list(done.failed))
 
 
 def test_a_taken_name_spoils_nothing_else(source, target):
     other = Store(target, MODEL)
-    other.add(Dance("d3", "x", digest("of other content"), 5.0), [StoredTrack(random_words(4, 99))])
+    other.add(recorded("d3", "x", digest("of other content"), 5.0), [StoredTrack(random_words(4, 99))])
     done = copied(source, target)
 
-    assert (DANCES - 1, DANCES - 1, ["d3"]) == (done.copied, done.verified, list(done.failed))
-    assert "is already the name of another dance in" in done.failed["d3"]
-    assert digest("of other content") == next(d.content_hash for d in other.dances() if d.dance_id == "d3")
+    assert (DANCES - 1, DANCES - 1, ["d3 (x)"]) == (done.copied, done.verified, list(done.failed))
+    assert "'d3' is already the name of another dance in" in done.failed["d3 (x)"]
+    assert [digest("of other content")] == [d.recording_id for d in other.recordings() if d.dance == "d3"]
     other.close()
 
 
@@ -113,13 +147,13 @@ def test_damage_is_not_copied(source, target):
     """Neither words that another word has taken the place of, nor a dance without dancers."""
     run_sql(
         source,
-        "UPDATE tracks SET words = X'00000000000000000000000000000000' WHERE dance = 3",
-        "DELETE FROM tracks WHERE dance = 5",
+        "UPDATE tracks SET words = X'00000000000000000000000000000000' WHERE recording = 3",
+        "DELETE FROM tracks WHERE recording = 5",
     )
     done = copied(source, target)
 
-    assert (DANCES - 2, ["d2", "d4"]) == (done.verified, sorted(done.failed))
-    assert "is damaged; 'dancematch doctor' says more" == done.failed["d2"]
+    assert (DANCES - 2, ["d2 (x)", "d4 (x)"]) == (done.verified, sorted(done.failed))
+    assert "is damaged; 'dancematch doctor' says more" == done.failed["d2 (x)"]
 
 
 @pytest.mark.parametrize(
@@ -131,12 +165,13 @@ def test_what_differs_in_the_target_is_found(source, target, change):
     copied(source, target)
     run_sql(
         target,
-        f"UPDATE tracks SET {change} WHERE dance = (SELECT key FROM dances WHERE dance_id = 'd7')",  # noqa: S608
+        f"UPDATE tracks SET {change} WHERE recording = "  # noqa: S608  (our own)
+        f"(SELECT key FROM recordings WHERE recording_id = '{digest('hash 7')}')",
     )
     done = copied(source, target)
 
-    assert (DANCES - 1, ["d7"]) == (done.verified, list(done.failed))
-    assert done.failed["d7"].startswith("is there, but is not the same in ")
+    assert (DANCES - 1, ["d7 (x)"]) == (done.verified, list(done.failed))
+    assert done.failed["d7 (x)"].startswith("is there, but is not the same in ")
 
 
 def test_words_of_another_model_are_refused(source, target):
@@ -158,7 +193,7 @@ for number, _ in enumerate(copying.copy_catalogue(sys.argv[1], sys.argv[2])):
 def test_a_copy_that_was_killed_goes_on(source, target):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     killed = subprocess.run([sys.executable, "-c", KILLED, source, target], env=environment, check=False)
-    ((there,),) = fetch(target, "SELECT count(*) FROM dances")
+    ((there,),) = fetch(target, "SELECT count(*) FROM recordings")
     done = copied(source, target)
 
     assert -9 == killed.returncode
@@ -174,14 +209,14 @@ def test_the_verb(source, target):
 
     assert (0, "") == (first.code, first.out)
     assert f"{DANCES} copied, 0 skipped, 0 failed" == first.err.splitlines()[0]
-    assert f"{DANCES} of {DANCES} dances are in " in first.err
+    assert f"{DANCES} of {DANCES} recordings are in " in first.err
     assert (0, DANCES, DANCES, {}) == (told["copied"], told["skipped"], told["verified"], told["failed"])
     store = Store(source, MODEL)
-    store.remove("d1")
-    store.add(Dance("d1", "x", digest("another"), 5.0), [StoredTrack(random_words(4, 99))])
+    store.remove("d2")
+    store.add(recorded("d2", "x", digest("another"), 5.0), [StoredTrack(random_words(4, 99))])
     store.close()
     third = run_main("copy", source, target)
-    assert (1, "d1: is already the name of another dance in") == (third.code, third.err[:43])
+    assert (1, "d2 (x): 'd2' is already the name of another dance in") == (third.code, third.err[:52])
     assert not any(PASSWORD in answer.out + answer.err for answer in (first, again, third))
 
 
@@ -208,4 +243,4 @@ def test_a_catalogue_is_not_copied_into_itself(source):
         answer.code,
         answer.complaint.endswith("cannot be copied into itself; name another target"),
     )
-    assert [(DANCES,)] == fetch(source, "SELECT count(*) FROM dances")
+    assert [(DANCES,)] == fetch(source, "SELECT count(*) FROM recordings")

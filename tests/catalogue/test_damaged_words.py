@@ -2,10 +2,12 @@
 
 import pytest
 
+from catalogue_samples import edit, named_tracks
 from cli_samples import run_main
-from dance_samples import dance, digest, shipped, write_dance
+from dance_samples import dance, digest, recorded, shipped, write_dance
+from dancematch.catalogue.editing.requests import EditRecording
 from dancematch.catalogue.packed import read_packed_tracks
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.catalogue import open_catalogue
@@ -21,7 +23,7 @@ def path(address) -> str:
     store = Store(address, shipped().model_id)
     for number, name in enumerate("abc"):
         track = StoredTrack(shipped().fingerprint(dance(number)), dance(number))
-        store.add(Dance(name, f"{name}.npz", digest(name), dance(number).span.end), [track])
+        store.add(recorded(name, f"{name}.npz", digest(name), dance(number).span.end), [track])
     store.close()
     return address
 
@@ -49,7 +51,7 @@ def test_a_flipped_bit_is_told_when_words_are_read(path, column):
         with pytest.raises(CatalogueError, match=DAMAGED):
             read()
 
-    assert ["a", "c"] == [track.dance_id for track in store.tracks(["a", "c"])]
+    assert ["a", "c"] == [track.dance_id for track in named_tracks(store, store.tracks(["a", "c"]))]
     store.close()
 
 
@@ -73,7 +75,7 @@ def test_a_search_that_meets_damaged_words_says_so(path, tmp_path):
 
     assert (1, "") == (failed.code, failed.out)
     assert DAMAGED in failed.complaint
-    assert ["a", "b", "c"] == [line["dance_id"] for line in listed.objects]
+    assert ["a", "b", "c"] == [line["name"] for line in listed.objects]
     assert (0, "b: removed\n") == (removed.code, removed.err)
     assert (0, "match") == (found.code, found.objects[0]["verdict"])
 
@@ -84,7 +86,7 @@ def test_a_running_process_is_told_of_damage_in_what_is_new(path):
         assert 3 == known.engine().tracks
         store = Store(path, shipped().model_id)
         track = StoredTrack(shipped().fingerprint(dance(3)))
-        store.add(Dance("d", "d.npz", digest("d"), 9.0), [track])
+        store.add(recorded("d", "d.npz", digest("d"), 9.0), [track])
         store.close()
         run_sql(path, "UPDATE tracks SET words_checksum = 7 WHERE key = 4")
         with pytest.raises(CatalogueError, match="the words of 'd' are damaged"):
@@ -113,7 +115,7 @@ def test_a_damaged_exclusion_is_told(path):
     for read in (store.everything, lambda: list(read_packed_tracks(store)[1])):
         with pytest.raises(CatalogueError, match=r"an excluded segment is damaged; .* DANCE --clear"):
             read()
-    store.clear_exclusions("b")
+    edit(store, EditRecording("b.npz", clear_exclusions=True))
 
     assert 3 == len(store.everything().added)
     store.close()

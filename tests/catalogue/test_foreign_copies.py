@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dance_samples import MODEL, digest, random_words
-from dancematch.catalogue.records import Dance, StoredTrack
+from dance_samples import MODEL, digest, random_words, recorded
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.sql.rows import words_row
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import plain_folder
 from dancematch.catalogue.transfer.copying import copy_catalogue
-from dancematch.catalogue.transfer.dance_rows import Copied
 from dancematch.catalogue.transfer.plain_folder import HEADER, LINES, open_folder
+from dancematch.catalogue.transfer.recording_rows import Copied
 from dancematch.errors import DanceMatchError, FormatError, InputError, ModelMismatchError
 from dancematch.formats import limits
 from dancematch.formats.archive import Archive
@@ -30,7 +30,7 @@ foreign_words = pytest.mark.parametrize("words", FOREIGN.values(), ids=FOREIGN)
 
 
 def add(store: Store, name: str, words: Fingerprint) -> None:
-    store.add(Dance(name, f"{name}.mp4", digest(name), 5.0), [StoredTrack(words)])
+    store.add(recorded(name, f"{name}.mp4", digest(name), 5.0), [StoredTrack(words)])
 
 
 def made(address: Path, *names: str) -> Path:
@@ -48,7 +48,7 @@ def poisoned(address: Path, words: Fingerprint) -> Path:
     row = {name: value for name, value in words_row(words).items() if value is not None}
     values = [f"X'{value.hex()}'" if isinstance(value, bytes) else repr(value) for value in row.values()]
     changes = ", ".join(f"{name} = {value}" for name, value in zip(row, values, strict=True))
-    run_sql(address, f"UPDATE tracks SET {changes} WHERE dance = 1")  # noqa: S608  (our own values)
+    run_sql(address, f"UPDATE tracks SET {changes} WHERE recording = 1")  # noqa: S608  (our own values)
     return address
 
 
@@ -58,7 +58,7 @@ def copied(source: object, target: object, **options: bool) -> Copied:
 
 def names(address: Path) -> list[str]:
     store = Store(address, MODEL)
-    found = [dance.dance_id for dance in store.dances()]
+    found = [dance.name for dance in store.dances()]
     store.close()
     return found
 
@@ -81,7 +81,7 @@ def test_a_catalogue_takes_words_of_one_kind(words: Fingerprint, tmp_path: Path)
 def test_replaced_words_are_of_one_kind(words: Fingerprint, tmp_path: Path) -> None:
     """Words of several kinds replace none."""
     store = Store(made(tmp_path / "d.db", "waltz", "polka"), MODEL)
-    new = [("waltz", StoredTrack(random_words(4, 1))), ("polka", StoredTrack(words))]
+    new = [(digest("waltz"), StoredTrack(random_words(4, 1))), (digest("polka"), StoredTrack(words))]
     with pytest.raises(ModelMismatchError, match="of another kind"):
         store.replace_words(MODEL, new, generation=store.generation)
     assert 10 == len(store.fingerprints()[0][1])
@@ -99,7 +99,10 @@ def test_a_copy_leaves_out_words_of_another_kind(
         copied(tmp_path / "old.db", source)
         assert 2 == len((tmp_path / "plain" / LINES).read_text().splitlines())
     done = copied(source, tmp_path / "new.db")
-    assert (["polka", "waltz"], through_folder) == (names(tmp_path / "new.db"), "poison" not in done.failed)
+    assert (["polka", "waltz"], through_folder) == (
+        names(tmp_path / "new.db"),
+        "poison (poison.mp4)" not in done.failed,
+    )
 
 
 def test_too_many_words_of_a_dancer_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +122,7 @@ def test_a_dancer_of_too_many_words_is_not_read_from_a_folder(
     monkeypatch.setattr(Archive, "array", lambda *_: pytest.fail("it was unpacked"))
     with open_folder(folder) as source:
         (batch,) = source.batches(200)
-    assert ["waltz"] == list(batch.unreadable)
+    assert ["waltz (waltz.mp4)"] == list(batch.unreadable)
 
 
 def test_a_dancer_who_is_named_twice_is_read_once_at_most(tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_a_dancer_who_is_named_twice_is_read_once_at_most(tmp_path: Path) -> Non
     copied(made(tmp_path / "d.db", "waltz"), f"{folder}/")
     (line,) = (folder / LINES).read_text().splitlines()
     edit_lines(folder, dancers=json.loads(line)["dancers"] * 2)
-    assert ["waltz"] == list(copied(f"{folder}/", tmp_path / "new.db").failed)
+    assert ["waltz (waltz.mp4)"] == list(copied(f"{folder}/", tmp_path / "new.db").failed)
 
 
 def test_a_batch_of_a_folder_is_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +140,7 @@ def test_a_batch_of_a_folder_is_bounded_by_bytes(tmp_path: Path, monkeypatch: py
     copied(made(tmp_path / "d.db", "a", "b", "c"), f"{folder}/")
     monkeypatch.setattr(plain_folder, "_BATCH_BYTES", 50)
     with open_folder(folder) as source:
-        assert [1, 1, 1] == [len(batch.dances) for batch in source.batches(200)]
+        assert [1, 1, 1] == [len(batch.recordings) for batch in source.batches(200)]
 
 
 @pytest.mark.parametrize("file", [LINES, HEADER, "keep.txt", "..", "a\0b", "", "x" * 300 + ".npz", 7])
@@ -146,9 +149,9 @@ def test_only_files_of_our_own_making_are_replaced(file: object, tmp_path: Path)
     folder = tmp_path / "plain"
     copied(made(tmp_path / "d.db", "waltz"), f"{folder}/")
     (folder / "keep.txt").write_text("mine")
-    edit_lines(folder, file=file)
+    edit_lines(folder, arrays=file)
     before = sorted(path.name for path in folder.iterdir())
-    with pytest.raises(FormatError, match="does not describe a dance"):
+    with pytest.raises(FormatError, match="does not describe a recording"):
         copied(made(tmp_path / "other.db", "polka"), f"{folder}/", force=True)
     assert before == sorted(path.name for path in folder.iterdir())
 

@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 from test_catalogue_crash import MODEL, lines_of_a_killed_child, made
 
+from catalogue_samples import exclude
 from cli_samples import run_main
 from dance_samples import dance, small_model, write_dance
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import NewRecording, StoredTrack
 from dancematch.catalogue.sql.full_disk import BALLAST_BYTES
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.verify import find_problems
@@ -53,7 +55,7 @@ def fill(disk: Path) -> None:
             assert 0 == shutil.disk_usage(disk).free
 
 
-def long_dance(name: str, frames: int = TEN_MINUTES) -> tuple[Dance, list[StoredTrack]]:
+def long_dance(name: str, frames: int = TEN_MINUTES) -> tuple[NewRecording, list[StoredTrack]]:
     """A dance with skeletons, of ten minutes if not told otherwise."""
     seed = int(name.rpartition("-")[2])
     rng = np.random.default_rng(seed)
@@ -62,7 +64,7 @@ def long_dance(name: str, frames: int = TEN_MINUTES) -> tuple[Dance, list[Stored
 
 
 def names(store: Store) -> list[str]:
-    return [dance.dance_id for dance in store.dances()]
+    return [dance.name for dance in store.dances()]
 
 
 def files(disk: Path) -> set[str]:
@@ -79,7 +81,7 @@ def test_every_verb_but_add_works_on_a_full_disk(disk, tmp_path):
         run_main("list", catalogue, "--json", *FLOOR),
         run_main("search", catalogue, clips[0], "--json", *FLOOR),
         run_main("doctor", catalogue),
-        run_main("exclude", catalogue, "dance2", 0, 1),
+        run_main("edit", catalogue, "dance2", "--exclude", 0, 1),
         run_main("remove", catalogue, "dance1", *FLOOR),
         run_main("remove", catalogue, "dance3", *FLOOR),
     ]
@@ -88,11 +90,11 @@ def test_every_verb_but_add_works_on_a_full_disk(disk, tmp_path):
 
     assert [(0, "")] * 6 == [(answer.code, answer.err if answer.code else "") for answer in done]
     assert 4 == len(done[0].objects)
-    assert "dance0" == done[1].objects[0]["dancers"][0]["candidates"][0]["dance_id"]
+    assert "dance0" == done[1].objects[0]["dancers"][0]["candidates"][0]["dance"]
     reason = "cannot be changed: there is no room left on the disk; nothing was changed: make room, then try"
     assert (1, 2) == (refused.code, len(refused.err.splitlines()))
     assert reason in refused.err
-    assert ["dance0", "dance2"] == [line["dance_id"] for line in left.objects]
+    assert ["dance0", "dance2"] == [line["name"] for line in left.objects]
     assert {"dances.db", "dances.db.ballast", "filler"} == files(disk)
     assert 0 == run_main("doctor", catalogue).code
 
@@ -151,7 +153,7 @@ def test_the_index_cache_gives_its_room(disk, monkeypatch):
     (cache / "more.npy").write_bytes(bytes(8 << 20))
     fill(disk)
     with closing(Catalogue(catalogue, create=False)) as known:
-        known.remove_many(one.dance_id for one, _ in dances)
+        known.remove_many(one.dance.name for one, _ in dances)
 
         assert [] == known.dances()
     assert not cache.exists()
@@ -168,19 +170,24 @@ def remove_two(catalogue: Path, say: Callable[[str], object]) -> None:
 
 
 def test_kill_9_while_dances_are_removed_from_a_full_disk_leaves_both_or_none(disk):
-    """At random moments; what is left is whole, and the next removal finds room again."""
+    """At random moments of the time that it takes; what is left is whole, and the next removal finds room."""
     catalogue = disk / "dances.db"
     chance = random.Random(0)  # noqa: S311  (moments, not secrets)
     known = [f"dance-{number:03}" for number in range(40)]
     with closing(Store(catalogue, MODEL)) as store:
         store.add_many([long_dance(name, frames=1500) for name in known])
-    fill(disk)
+        fill(disk)
+        began = time.perf_counter()
+        store.remove_many(known[:2])
+        usual, known = time.perf_counter() - began, known[2:]
+    # At once, somewhere in the middle, and after the child said "done": a busy machine has all three.
+    moments = [(1, 0.0)] * 4 + [(1, chance.uniform(0, usual)) for _ in range(8)] + [(2, 0.0)] * 4
     interrupted = 0
-    for _ in range(16):
-        lines_of_a_killed_child(lambda say: remove_two(catalogue, say), delay=chance.uniform(0, 0.05))
+    for lines, delay in moments:
+        lines_of_a_killed_child(lambda say: remove_two(catalogue, say), lines, delay)
         with closing(Store(catalogue, MODEL, create=False)) as store:
             left, problems = names(store), list(find_problems(store))
-            assert left in (known, known[2:])
+            assert left in ((known, known[2:]) if lines == 1 else (known[2:],))
             assert [] == problems
             if left == known:
                 interrupted += 1
@@ -188,7 +195,7 @@ def test_kill_9_while_dances_are_removed_from_a_full_disk_leaves_both_or_none(di
         known = known[2:]
     with closing(Store(catalogue, MODEL, create=False)) as store:
         assert known == names(store)
-    assert 0 < interrupted < 16  # the test itself: some were killed before the end, some after
+    assert interrupted > 0  # the test itself: some were killed before the end
 
 
 def test_the_ballast_is_made_by_the_first_dance_and_not_by_looking(tmp_path):
@@ -235,6 +242,6 @@ def test_a_catalogue_that_was_opened_on_a_full_disk_goes_on_as_usual_when_there_
         (disk / "filler").unlink()
         first.add(*made("a-2"))
         with closing(Store(catalogue, MODEL, create=False)) as second:
-            second.exclude("a-2", Span(0, 1))
+            exclude(second, "a-2", Span(0, 1))
 
             assert ["a-1", "a-2"] == names(second) == names(first)

@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from catalogue_samples import POSTER, edit, of_dance
 from cli_samples import run_main
-from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words
-from dancematch.catalogue.records import Dance, Exclusion, StoredTrack
+from dance_samples import MODEL, SECONDS_PER_WORD, dance, digest, random_words, recorded
+from dancematch.catalogue.editing.requests import EditDance, EditRecording
+from dancematch.catalogue.records import Exclusion, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.transfer import plain_folder
 from dancematch.catalogue.transfer.copying import copy_catalogue
-from dancematch.catalogue.transfer.dance_rows import Copied
 from dancematch.catalogue.transfer.plain_folder import HEADER, LINES
+from dancematch.catalogue.transfer.recording_rows import Copied
 from dancematch.catalogue.verify import find_problems
 from dancematch.errors import FormatError, InputError, ModelMismatchError
 from dancematch.motion import FPS
@@ -38,7 +40,7 @@ def source(address) -> str:
     unseen = dance(3).joints.copy()
     unseen[5, 4] = np.nan
     opened.add(
-        Dance(
+        recorded(
             "Thriller/1983: ünï",
             "a.mp4",
             digest("hash a"),
@@ -57,8 +59,10 @@ def source(address) -> str:
             StoredTrack(random_words(7, 1), None, None, 0.1, dancer=3),
         ],
     )
-    opened.add(Dance("polka", "b.npz", digest("hash b"), 5.0), [StoredTrack(random_words(4, 2))])
-    opened.exclude("polka", Span(0.1, 1.3), "walks on")
+    opened.add(recorded("polka", "b.npz", digest("hash b"), 5.0), [StoredTrack(random_words(4, 2))])
+    again = of_dance("polka", "again.mp4", labels=("folk", "fast"), notes="a; b", date="1999", poster=POSTER)
+    opened.add(again, [StoredTrack(random_words(4, 3))], join=True)
+    edit(opened, EditRecording("b.npz", exclude=Span(0.1, 1.3), reason="walks on"))
     opened.close()
     return address
 
@@ -77,11 +81,13 @@ def bring(folder: Path, target: object) -> Copied:
     return sum(copy_catalogue(folder, str(target)), Copied())
 
 
-WHOLE = Copied(2, 2, 0, 3, 2)
+WHOLE = Copied(3, 3, 0, 4, 3)
+THRILLER = "Thriller/1983: ünï (a.mp4)"
+LINE = '{"dance": {"name": "x"}, "file": "x", "recording_id": "x", "arrays": %s}'
 
 
 def test_there_and_back_nothing_is_lost(source, new_address, folder, tmp_path):
-    """To the byte: words, visibility, skeletons, labels, periods, exclusions, when it was added."""
+    """To the byte: words, visibility, skeletons, periods, exclusions, posters, and all that people say."""
     elsewhere = new_address()
 
     assert WHOLE == export(source, folder)
@@ -105,15 +111,24 @@ def test_the_files_are_plain(source, folder):
     """What the module promises to other programs: JSON lines, and arrays of the stated names and types."""
     export(source, folder)
     lines = [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
-    first, second = lines
-    with np.load(folder / first["file"], allow_pickle=False) as arrays:
+    first, third, second = lines
+    with np.load(folder / third["arrays"], allow_pickle=False) as arrays:
+        assert POSTER == arrays["poster"].tobytes()
+    with np.load(folder / first["arrays"], allow_pickle=False) as arrays:
         kinds = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
     frames = len(dance(3).joints)
 
     assert {"format": "dancematch-catalogue", "version": 1, "model_id": MODEL} == json.loads(
         (folder / HEADER).read_text()
     )
-    assert ["Thriller/1983: ünï", "polka"] == [line["dance_id"] for line in lines]
+    assert ["Thriller/1983: ünï", "polka", "polka"] == [line["dance"]["name"] for line in lines]
+    assert ["a.mp4", "again.mp4", "b.npz"] == [line["file"] for line in lines]
+    assert (["fast", "folk"], "a; b", "1999") == (
+        third["dance"]["labels"],
+        third["dance"]["notes"],
+        third["date"],
+    )
+    assert second["dance"] == third["dance"]
     assert [{"start": 0.1, "end": 1.3, "reason": "walks on"}] == second["exclusions"]
     assert [1, 3] == [dancer["dancer"] for dancer in first["dancers"]]
     assert {
@@ -137,7 +152,7 @@ def test_an_empty_catalogue_can_be_copied_there_and_back(tmp_path, folder):
 def test_an_interrupted_copy_goes_on_and_is_not_taken_for_a_whole_one(source, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(plain_folder, "BATCH", 1)
     running = copy_catalogue(source, f"{folder}/")
-    assert [Copied(2), Copied(2, 1, 0, 2, 1)] == [next(running), next(running)]
+    assert [Copied(3), Copied(3, 1, 0, 2, 1)] == [next(running), next(running)]
     running.close()
     with pytest.raises(InputError, match="holds no finished copy of a catalogue; 'dancematch copy "):
         bring(folder, tmp_path / "other.db")
@@ -145,7 +160,7 @@ def test_an_interrupted_copy_goes_on_and_is_not_taken_for_a_whole_one(source, fo
     (first,) = folder.glob("*.npz")
     before = first.stat().st_mtime_ns
 
-    assert Copied(2, 1, 1, 1, 2) == export(source, folder)
+    assert Copied(3, 2, 1, 2, 3) == export(source, folder)
     assert before == first.stat().st_mtime_ns
     assert WHOLE == bring(folder, tmp_path / "other.db")
 
@@ -169,12 +184,12 @@ def test_copying_again_without_a_change_writes_nothing(source, folder):
     export(source, folder)
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
 
-    assert Copied(2, 0, 2, 0, 2) == export(source, folder)
+    assert Copied(3, 0, 3, 0, 3) == export(source, folder)
     assert before == {path: path.stat().st_mtime_ns for path in folder.iterdir()}
 
 
 def change_by_adding(store: Store) -> None:
-    store.add(Dance("waltz", "c", digest("hash c"), 2.0), [StoredTrack(random_words(4, 5))])
+    store.add(recorded("waltz", "c", digest("hash c"), 2.0), [StoredTrack(random_words(4, 5))])
 
 
 def change_by_removing(store: Store) -> None:
@@ -182,10 +197,16 @@ def change_by_removing(store: Store) -> None:
 
 
 def change_by_excluding(store: Store) -> None:
-    store.exclude("polka", Span(2, 3))
+    edit(store, EditRecording("b.npz", exclude=Span(2, 3)))
 
 
-@pytest.mark.parametrize("change", [change_by_adding, change_by_removing, change_by_excluding])
+def change_by_renaming(store: Store) -> None:
+    edit(store, EditDance("polka", {"name": "Polka"}))
+
+
+@pytest.mark.parametrize(
+    "change", [change_by_adding, change_by_removing, change_by_excluding, change_by_renaming]
+)
 def test_a_folder_of_another_time_is_replaced_only_when_asked(source, folder, tmp_path, change):
     """And then nothing of what was removed in between is left in the folder."""
     export(source, folder)
@@ -235,19 +256,19 @@ def test_a_damaged_dance_is_not_copied(source, folder):
         run_sql(source, f"UPDATE tracks SET words = X'{stored}' WHERE dancer = 3")  # noqa: S608
         done = export(source, folder)
 
-        assert {"Thriller/1983: ünï": "is damaged; 'dancematch doctor' says more"} == done.failed
-        assert ["polka"] == [line["dance_id"] for line in lines_of(folder)]
+        assert {THRILLER: "is damaged; 'dancematch doctor' says more"} == done.failed
+        assert ["polka", "polka"] == [line["dance"]["name"] for line in lines_of(folder)]
 
 
 def test_a_damaged_file_is_found_and_written_again_only_when_asked(source, folder, tmp_path):
     export(source, folder)
-    (polka,) = folder.glob("polka*.npz")
+    (polka,) = folder.glob("b_npz*.npz")
     polka.write_bytes(polka.read_bytes()[:-9])
     done = export(source, folder)
 
-    assert (1, ["polka"]) == (done.verified, list(done.failed))
-    assert f"is there, but is not the same in {polka}" in done.failed["polka"]
-    assert Copied(2, 1, 1, 1, 2) == export(source, folder, force=True)
+    assert (2, ["polka (b.npz)"]) == (done.verified, list(done.failed))
+    assert f"is there, but is not the same in {polka}" in done.failed["polka (b.npz)"]
+    assert Copied(3, 1, 2, 1, 3) == export(source, folder, force=True)
     assert WHOLE == bring(folder, tmp_path / "other.db")
 
 
@@ -261,8 +282,8 @@ def test_checksums_come_along(source, folder, tmp_path):
     bring(folder, tmp_path / "other.db")
     kept = fetch(
         tmp_path / "other.db",
-        "SELECT words_checksum, skeletons_checksum FROM tracks JOIN dances ON dance = dances.key "
-        "ORDER BY dance_id, dancer",
+        "SELECT words_checksum, skeletons_checksum FROM tracks JOIN recordings ON recording = recordings.key "
+        "ORDER BY file, dancer",
     )
     told = [
         (dancer["words_checksum"], dancer["skeletons_checksum"])
@@ -271,22 +292,24 @@ def test_checksums_come_along(source, folder, tmp_path):
     ]
 
     assert told == kept
-    assert [False, True, True] == [skeletons is None for _, skeletons in told]
+    assert [False, True, True, True] == [skeletons is None for _, skeletons in told]
 
 
 def test_changed_arrays_are_not_copied(source, folder, tmp_path):
-    """A whole and readable file of arrays, with one word or joint other than what was exported."""
+    """A whole and readable file of arrays, with one word, joint or pixel other than what was exported."""
     export(source, folder)
-    (polka,), (thriller,) = folder.glob("polka*.npz"), folder.glob("Thriller*.npz")
-    for path, name in ((polka, "words_1"), (thriller, "joints_1")):
+    (polka,), (thriller,) = folder.glob("b_npz*.npz"), folder.glob("a_mp4*.npz")
+    (poster,) = folder.glob("again*.npz")
+    for path, name in ((polka, "words_1"), (thriller, "joints_1"), (poster, "poster")):
         with np.load(path) as stored:
             arrays = dict(stored)
-        arrays[name].flat[-1] += 1 if arrays[name].flat[-1] < 1 else -1
+        last = arrays[name].flat[-1]
+        arrays[name].flat[-1] = last + 1 if last < 1 else last - 1
         np.savez_compressed(path, **arrays)
 
     failed = bring(folder, tmp_path / "other.db").failed.values()
-    assert 2 == len(failed)
-    assert all("does not hold what dances.jsonl says of it" in why for why in failed)
+    assert 3 == len(failed)
+    assert all("does not hold what recordings.jsonl says of it" in why for why in failed)
     assert not (tmp_path / "other.db").exists()  # nothing of it was good
 
 
@@ -297,27 +320,28 @@ def test_a_folder_without_checksums_is_damaged(source, folder, tmp_path):
     (folder / LINES).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     done = bring(folder, tmp_path / "other.db")
 
-    assert (1, 1, [lines[0]["dance_id"]]) == (done.copied, done.verified, list(done.failed))
+    assert (2, 2, [THRILLER]) == (done.copied, done.verified, list(done.failed))
 
 
 def test_known_content_is_skipped_whatever_its_name(source, folder, tmp_path):
     export(source, folder)
     other = Store(tmp_path / "other.db", MODEL)
-    other.add(Dance("mine", "x", digest("hash b"), 5.0), [StoredTrack(random_words(4, 2))])
+    other.add(recorded("mine", "x", digest("hash b"), 5.0), [StoredTrack(random_words(4, 2))])
 
-    assert Copied(2, 1, 1, 2, 2) == bring(folder, tmp_path / "other.db")
-    assert ["Thriller/1983: ünï", "mine"] == [known.dance_id for known in other.dances()]
-    assert Copied(2, 0, 2, 0, 2) == bring(folder, tmp_path / "other.db")
+    assert Copied(3, 2, 1, 3, 3) == bring(folder, tmp_path / "other.db")
+    assert ["Thriller/1983: ünï", "mine", "polka"] == [known.name for known in other.dances()]
+    assert Copied(3, 0, 3, 0, 3) == bring(folder, tmp_path / "other.db")
     other.close()
 
 
 def test_a_taken_name_spoils_nothing_else(source, folder, tmp_path):
     export(source, folder)
     other = Store(tmp_path / "other.db", MODEL)
-    other.add(Dance("polka", "x", digest("another polka"), 5.0), [StoredTrack(random_words(4, 9))])
+    other.add(recorded("polka", "x", digest("another polka"), 5.0), [StoredTrack(random_words(4, 9))])
     done = bring(folder, tmp_path / "other.db")
 
-    assert {"polka": f"is already the name of another dance in {tmp_path / 'other.db'}"} == done.failed
+    taken = f"'polka' is already the name of another dance in {tmp_path / 'other.db'}"
+    assert {"polka (b.npz)": taken, "polka (again.mp4)": taken} == done.failed
     assert other.has("Thriller/1983: ünï")
     assert [] == other.exclusions()
     other.close()
@@ -349,18 +373,26 @@ def in_dancers(**changes):
     return damage
 
 
+def in_dance(**changes):
+    def damage(folder: Path) -> None:
+        first = json.loads((folder / LINES).read_text(encoding="utf-8").splitlines()[0])
+        in_line(dance=first["dance"] | changes)(folder)
+
+    return damage
+
+
 def in_arrays(folder: Path) -> None:
-    (thriller,) = folder.glob("Thriller*.npz")
+    (thriller,) = folder.glob("a_mp4*.npz")
     thriller.write_bytes(thriller.read_bytes()[:100])
 
 
 def without_arrays(folder: Path) -> None:
-    (thriller,) = folder.glob("Thriller*.npz")
+    (thriller,) = folder.glob("a_mp4*.npz")
     thriller.unlink()
 
 
 def with_other_arrays(folder: Path) -> None:
-    (thriller,), (polka,) = folder.glob("Thriller*.npz"), folder.glob("polka*.npz")
+    (thriller,), (polka,) = folder.glob("a_mp4*.npz"), folder.glob("b_npz*.npz")
     shutil.copy(polka, thriller)
 
 
@@ -371,7 +403,12 @@ def with_other_arrays(folder: Path) -> None:
         without_arrays,
         with_other_arrays,
         in_line(seconds="long"),
-        in_line(label=7),
+        in_line(performer=7),
+        in_line(poster_checksum=7),
+        in_dance(labels=7),
+        in_dance(labels=[7]),
+        in_dance(dance_id=None),
+        in_dance(notes=7),
         in_line(dancers=None),
         in_line(exclusions=[{"start": 2, "end": 1, "reason": None}]),
         in_line(exclusions=[{}]),
@@ -391,9 +428,9 @@ def test_a_damaged_dance_is_named_and_the_others_are_copied(source, folder, tmp_
     done = bring(folder, tmp_path / "other.db")
     other = Store(tmp_path / "other.db", MODEL)
 
-    assert (1, ["Thriller/1983: ünï"]) == (done.verified, list(done.failed))
-    assert "\n" not in done.failed["Thriller/1983: ünï"]
-    assert ["polka"] == [known.dance_id for known in other.dances()]
+    assert (2, [THRILLER]) == (done.verified, list(done.failed))
+    assert "\n" not in done.failed[THRILLER]
+    assert ["polka"] == [known.name for known in other.dances()]
     assert [Exclusion("polka", 0.1, 1.3, "walks on")] == other.exclusions()
     assert [] == list(find_problems(other))
     other.close()
@@ -402,11 +439,11 @@ def test_a_damaged_dance_is_named_and_the_others_are_copied(source, folder, tmp_
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        (LINES, "{", "line 1 of .* does not describe a dance"),
-        (LINES, "[]", "line 1 of .* does not describe a dance"),
-        (LINES, '{"dance_id": "x", "file": "../secret.npz"}', "line 1 of .* does not describe a dance"),
-        (LINES, '{"dance_id": "x", "file": "/secret.npz"}', "line 1 of .* does not describe a dance"),
-        (LINES, '{"dance_id": 7, "file": "x.npz"}', "line 1 of .* does not describe a dance"),
+        (LINES, "{", "line 1 of .* does not describe a recording"),
+        (LINES, "[]", "line 1 of .* does not describe a recording"),
+        (LINES, LINE % '"../secret.npz"', "line 1 of .* does not describe a recording"),
+        (LINES, LINE % '"/secret.npz"', "line 1 of .* does not describe a recording"),
+        (LINES, LINE % "7", "line 1 of .* does not describe a recording"),
         (HEADER, "{", "is not valid JSON"),
         (HEADER, "[]", "is not the header of a catalogue in plain files"),
         (HEADER, '{"format": "dancematch-catalogue"}', "names no model: a model's id is text, got None"),
@@ -433,14 +470,19 @@ def test_the_verb_copies_to_a_folder_and_from_it(source, folder, tmp_path):
     """The counts of any copy, and one sentence for what is refused."""
     there = run_main("copy", source, f"{folder}/")
     back = run_main("copy", folder, tmp_path / "other.db", "--json")
-    edited = f"UPDATE dances SET content_hash = '{digest('new')}' WHERE dance_id = 'polka'"  # noqa: S608
-    run_sql(tmp_path / "other.db", edited)
+    edited = f"UPDATE recordings SET recording_id = '{digest('new')}' WHERE file = 'b.npz'"  # noqa: S608
+    run_sql(
+        tmp_path / "other.db", edited, "UPDATE dances SET dance_id = 'd000000000000000' WHERE name = 'polka'"
+    )
     taken = run_main("copy", folder, tmp_path / "other.db")
     changed = run_main("copy", tmp_path / "other.db", folder)
 
-    assert (0, "2 copied, 0 skipped, 0 failed") == (there.code, there.err.splitlines()[0])
-    assert (0, str(folder), 2) == (back.code, back.objects[0]["source"], back.objects[0]["verified"])
-    assert (1, "polka: is already the name of another dance in") == (taken.code, taken.err[:46])
+    assert (0, "3 copied, 0 skipped, 0 failed") == (there.code, there.err.splitlines()[0])
+    assert (0, str(folder), 3) == (back.code, back.objects[0]["source"], back.objects[0]["verified"])
+    assert (1, "polka (b.npz): 'polka' is already the name of another dance in") == (
+        taken.code,
+        taken.err[:62],
+    )
     assert (1, True) == (changed.code, changed.complaint.endswith("say --force to replace it"))
     assert "holds no finished copy" in run_main("copy", f"{tmp_path}/nowhere/", source).complaint
     assert "there is no catalogue at" in run_main("copy", tmp_path / "nowhere", source).complaint

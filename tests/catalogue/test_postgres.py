@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from catalogue_samples import named_tracks
 from cli_samples import run_main
-from dance_samples import MODEL, random_words, toy_codebook, write_dance
+from dance_samples import MODEL, random_words, recorded, toy_codebook, write_dance
 from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.catalogue.listing import read_page
 from dancematch.catalogue.sql import postgresql as engine_room
 from dancematch.catalogue.sql.database import WRITE
 from dancematch.catalogue.sql.schema import facts
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import NewRecording, Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError
 from dancematch.pipeline.cached_engine import CachedEngine
 from databases import PASSWORD, USER, fetch, run_sql
@@ -39,13 +40,13 @@ def store(url):
     opened.close()
 
 
-def new(name: str, seed: int = 0) -> tuple[Dance, list[StoredTrack]]:
+def new(name: str, seed: int = 0) -> tuple[NewRecording, list[StoredTrack]]:
     content = sha256(name.encode()).hexdigest()
-    return Dance(name, f"{name}.npz", content, 20.0), [StoredTrack(random_words(40, seed))]
+    return recorded(name, f"{name}.npz", content, 20.0), [StoredTrack(random_words(40, seed))]
 
 
 def names(store: Store) -> list[str]:
-    return [known.dance_id for known in store.dances()]
+    return [known.name for known in store.dances()]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,10 @@ def test_a_generation_is_not_seen_before_the_one_before_it(store, url):
     found = store.changes(1)
 
     assert found is not None
-    assert (2, ["second"]) == (found.generation, [track.dance_id for track in found.added])
+    assert (2, ["second"]) == (
+        found.generation,
+        [track.dance_id for track in named_tracks(store, found.added)],
+    )
     other.close()
 
 
@@ -227,14 +231,14 @@ def test_a_page_of_a_large_catalogue_is_found_by_an_index(store, url):
     """Names in the order of their letters' numbers, which is not that of PostgreSQL's own index."""
     for name in ("b", "a", "B", "ä", "C"):
         store.add(*new(name))
-    name = 'dance_id COLLATE "C"'
+    name = 'name COLLATE "C"'
     plan = fetch(
         f"{url}%20-cenable_seqscan%3Doff%20-cenable_bitmapscan%3Doff",
         f"EXPLAIN SELECT key FROM dances WHERE {name} > 'B' ORDER BY {name} LIMIT 2",  # noqa: S608
     )
 
     assert "ix_dances_by_name" in str(plan)
-    assert ["C", "a"] == [known.dance_id for known in read_page(store, after="B", limit=2).dances]
+    assert ["C", "a"] == [known.name for known in read_page(store, after="B", limit=2).dances]
 
 
 ADD = """
@@ -271,7 +275,7 @@ def test_changes_can_be_followed_while_several_processes_add(store, url):
         found = store.changes(state)
         assert found is not None
         state = found.generation
-        held |= {track.dance_id for track in found.added}
+        held |= {track.dance_id for track in named_tracks(store, found.added)}
         assert len(held) == state
     for adder in adders:
         adder.kill()
@@ -305,7 +309,7 @@ def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypa
         run_main("search", url, clips[0], "--json", *options),
         run_main("search", url, clips[0], "--label", "none", *options),
         run_main("list", url, "--json", *options),
-        run_main("exclude", url, "dance2", 0, 1),
+        run_main("edit", url, "dance2", "--exclude", 0, 1),
         run_main("doctor", url),
         run_main("remove", url, "dance1", *options),
         run_main("remove", url, "dance1", *options),
@@ -314,8 +318,8 @@ def test_the_command_line_works_on_a_server_as_on_a_file(url, tmp_path, monkeypa
 
     assert [0, 0, 1, 0, 0, 0, 0, 1, 0] == [answer.code for answer in answers]
     assert "has the label 'none'" in answers[2].complaint
-    assert "dance1" == answers[1].objects[0]["dancers"][0]["candidates"][0]["dance_id"]
-    assert ["dance1", "dance2"] == [line["dance_id"] for line in answers[3].objects]
+    assert "dance1" == answers[1].objects[0]["dancers"][0]["candidates"][0]["dance"]
+    assert ["dance1", "dance2"] == [line["name"] for line in answers[3].objects]
     assert not any(PASSWORD in answer.out + answer.err for answer in answers)
 
 

@@ -16,15 +16,19 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from dance_samples import MODEL, dance, random_words, small_model
+from catalogue_samples import edit, undo
+from dance_samples import MODEL, dance, random_words, recorded, small_model
 from dancematch import formats
+from dancematch.catalogue.editing.requests import EditRecording
+from dancematch.catalogue.records import Exclusion
 from dancematch.catalogue.sql import outage
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.store import NewRecording, Store, StoredTrack
 from dancematch.catalogue.transfer import database_rows
 from dancematch.catalogue.transfer.copying import copy_catalogue
 from dancematch.errors import CatalogueError, ServerAwayError
 from dancematch.pipeline.analysis.analyse_files import analyse_files
 from dancematch.pipeline.ingest import Ingest
+from dancematch.pipeline.recording_plan import RecordingPlan
 from dancematch.types import Motion, Span
 from databases import contents, fetch
 
@@ -44,8 +48,8 @@ def store(url):
     opened.close()
 
 
-def new(name: str, seed: int = 0) -> tuple[Dance, list[StoredTrack]]:
-    return Dance(name, f"{name}.npz", digest(name), 20.0), [StoredTrack(random_words(40, seed))]
+def new(name: str, seed: int = 0) -> tuple[NewRecording, list[StoredTrack]]:
+    return recorded(name, f"{name}.npz", digest(name), 20.0), [StoredTrack(random_words(40, seed))]
 
 
 def digest(name: str) -> str:
@@ -53,7 +57,7 @@ def digest(name: str) -> str:
 
 
 def names(store: Store) -> list[str]:
-    return [known.dance_id for known in store.dances()]
+    return [known.name for known in store.dances()]
 
 
 def write_clips(folder: Path, count: int) -> Path:
@@ -98,7 +102,7 @@ def test_add_waits_out_a_restart_of_the_server(postgresql, url, tmp_path, mode):
 
     assert f"{CLIPS} added, 0 skipped, 0 failed" == lines[-1]
     assert 0 == adding.returncode
-    assert CLIPS == len(known) == len({one.content_hash for one in known})
+    assert CLIPS == len(known) == sum(one.recordings for one in known)
     assert 1 == len(waits)
     assert re.fullmatch(
         r"postgresql://dancer:\*\*\*@.*: the server is away; waiting for it, up to 60 s", waits[0]
@@ -136,12 +140,17 @@ def test_a_change_whose_commit_was_lost_is_made_once(store, commits, fates):
     commits.next = [*fates]
     store.add(*new("a"))
     commits.next = [*fates]
-    excluded = store.exclude("a", Span(1, 2), "chorus")
+    edit(store, EditRecording("a.npz", exclude=Span(1, 2), reason="chorus"))
+    commits.next = [*fates]
+    undo(store)
+    commits.next = [*fates]
+    undo(store)
     store.add(*new("b"))
     commits.next = [*fates]
     store.remove("b")
 
-    assert (["a"], [excluded], 4) == (names(store), store.exclusions(), store.generation)
+    excluded = Exclusion("a", 1, 2, "chorus")
+    assert (["a"], [excluded], 6) == (names(store), store.exclusions(), store.generation)
 
 
 def test_a_clip_whose_commit_was_lost_counts_as_added(url, tmp_path, monkeypatch):
@@ -152,12 +161,12 @@ def test_a_clip_whose_commit_was_lost_counts_as_added(url, tmp_path, monkeypatch
     clips = sorted(write_clips(tmp_path / "clips", 3).iterdir())
     ingest = Ingest(store, model, lambda files, report: analyse_files(list(files), on_progress=report))
     added = []
-    for one in ingest.add({clip: clip.stem for clip in clips}):
+    for one in ingest.add({clip: RecordingPlan(clip.stem) for clip in clips}):
         added.append(one)
         commits.next = ["lost reply"] if len(added) == 1 else []
 
     assert [("clip00", False), ("clip01", False), ("clip02", False)] == [
-        (one.dance_id, one.skipped) for one in added
+        (one.dance, one.skipped) for one in added
     ]
     assert [None] * 3 == [one.error for one in added]
     assert (3, 3) == (len(store.dances()), store.generation)
@@ -171,7 +180,7 @@ def test_what_another_process_added_meanwhile_is_not_taken_for_ours(store, url, 
 
     def let_the_other_be_faster(seconds: float) -> None:
         if not other.has("theirs"):
-            other.add(Dance("theirs", "x.npz", digest("a"), 20.0), new("a")[1])
+            other.add(recorded("theirs", "x.npz", digest("a"), 20.0), new("a")[1])
         pause(seconds)
 
     commits.next = ["lost"]
@@ -278,13 +287,14 @@ def test_a_copy_waits_out_a_restart_of_its_target(postgresql, url, tmp_path, mon
 ADD = """
 import hashlib, sys
 import numpy as np
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dance_samples import recorded
+from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.types import Fingerprint
 store = Store(sys.argv[1], "toy")
 words = StoredTrack(Fingerprint(np.zeros((40, 2), int), 8, 0.5, "toy"))
 for number in range(100_000):
     name = f"{sys.argv[2]}{number}"
-    store.add(Dance(name, name, hashlib.sha256(name.encode()).hexdigest(), 20.0), [words])
+    store.add(recorded(name, name, hashlib.sha256(name.encode()).hexdigest(), 20.0), [words])
     print(name, flush=True)
 """
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dance_samples import MODEL, digest, random_words
+from dance_samples import MODEL, digest, random_words, recorded
 from dancematch.catalogue.packed import read_packed_tracks
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.stats import count_stats
 from dancematch.catalogue.store import Store
 from dancematch.catalogue.verify import find_problems, find_problems_quickly
@@ -15,14 +15,15 @@ from dancematch.control_characters import escape_json_controls
 from dancematch.errors import CatalogueError
 from databases import run_sql
 
-LISTED = {"dances": ("dance_id = X'1b5bff'", "label = X'ff'", "seconds = 'abc'", "source = X'00'"),
-          "tracks": ("period_seconds = 'x'",)}  # fmt: skip
-SEARCHED = {"dances": ("dance_id = X'1b5bff'", "label = X'ff'"),
-            "tracks": ("period_seconds = 'x'", "dancer = 'x'")}  # fmt: skip
+LISTED = {"dances": ("name = X'1b5bff'", "notes = X'00'", "collection = X'00'"), "labels": ("label = X'ff'",),
+          "recordings": ("seconds = 'abc'",), "tracks": ("period_seconds = 'x'",)}  # fmt: skip
+SEARCHED = {"dances": ("name = X'1b5bff'", "collection = X'00'"), "labels": ("label = X'ff'",),
+            "recordings": (), "tracks": ("period_seconds = 'x'", "dancer = 'x'")}  # fmt: skip
+RECORDED = ("name = X'1b5bff'", "file = X'00'", "performer = X'ff'", "date = X'00'", "seconds = 'abc'")
 
 
 def edits(of_tables: dict[str, tuple[str, ...]]) -> pytest.MarkDecorator:
-    key = {"dances": "key", "tracks": "dance"}
+    key = {"dances": "key", "labels": "dance", "recordings": "key", "tracks": "recording"}
     made = [f"UPDATE {table} SET {one} WHERE {key[table]} = 1" for table in key for one in of_tables[table]]  # noqa: S608
     return pytest.mark.parametrize("edit", made)
 
@@ -31,7 +32,9 @@ def edits(of_tables: dict[str, tuple[str, ...]]) -> pytest.MarkDecorator:
 def store(tmp_path: Path) -> Store:
     opened = Store(tmp_path / "d.db", MODEL)
     for name in ("waltz", "polka"):
-        opened.add(Dance(name, f"{name}.mp4", digest(name), 5.0, "folk"), [StoredTrack(random_words(8, 1))])
+        opened.add(
+            recorded(name, f"{name}.mp4", digest(name), 5.0, "folk"), [StoredTrack(random_words(8, 1))]
+        )
     return opened
 
 
@@ -41,6 +44,15 @@ def test_a_listing_says_which_value_is_wrong(store: Store, edit: str) -> None:
     run_sql(store.where, edit)
     with pytest.raises(CatalogueError, match=r"of the dance .* is not of its column's kind: .* doctor"):
         store.dances()
+
+
+@pytest.mark.parametrize("edit", RECORDED)
+def test_a_listing_of_recordings_says_so_too(store: Store, edit: str) -> None:
+    """The same sentence, for what a recording has."""
+    table = "dances" if edit.startswith("name") else "recordings"
+    run_sql(store.where, f"UPDATE {table} SET {edit} WHERE key = 1")  # noqa: S608
+    with pytest.raises(CatalogueError, match=r"of the dance .* is not of its column's kind: .* doctor"):
+        store.recordings()
 
 
 @edits(SEARCHED)
@@ -58,17 +70,23 @@ def test_the_doctor_reports_and_removal_works(store: Store, edit: str) -> None:
     run_sql(store.where, edit)
     assert list(find_problems(store))
     count_stats(store)
-    if "dance_id" not in edit:
+    if "name" not in edit:
         store.remove("waltz")
         assert [] == list(find_problems(store))
 
 
 @pytest.mark.parametrize(
-    "edit", ["label = X'ff'", "seconds = 9e999", "dance_id = 'a' || char(27)", "dance_id = X'1b5bff'"]
+    "edit",
+    [
+        "labels SET label = X'ff' WHERE dance = 1",
+        "recordings SET seconds = 9e999 WHERE key = 1",
+        "dances SET name = 'a' || char(27) WHERE key = 1",
+        "dances SET name = X'1b5bff' WHERE key = 1",
+    ],
 )
 def test_the_quick_check_looks_at_names_and_lengths(store: Store, edit: str) -> None:
     """A name or a length that the gate would refuse shows without reading words."""
-    run_sql(store.where, f"UPDATE dances SET {edit} WHERE key = 1")  # noqa: S608
+    run_sql(store.where, f"UPDATE {edit}")
     assert 1 == len(list(find_problems_quickly(store)))
 
 

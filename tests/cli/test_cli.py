@@ -103,7 +103,7 @@ def test_json_is_one_object_per_clip(run, db, folder):
     assert 0 == answer.code
     assert ("mirrored.npz", "match") == (found["clip"], found["verdict"])
     assert [field.name for field in dataclasses.fields(Match)] == list(best)
-    assert ("dance2", True, 1) == (best["dance_id"], best["mirrored"], best["dancer"])
+    assert ("dance2", True, 1) == (best["dance"], best["mirrored"], best["dancer"])
     assert ["start", "end"] == list(best["query"]) == list(best["reference"])
     assert best["log_ratio"] > other["log_ratio"]
 
@@ -146,7 +146,9 @@ def test_errors_are_one_line_and_1(run, db, folder, tmp_path):
         (["remove", db, "polka"], "has no dance named 'polka'"),
         (["add", db, tmp_path / "gone.npz"], "does not exist"),
         (["add", db, tmp_path], "there is no video or motion file"),
-        (["add", db, folder / "unknown.npz", "--id", "dance1"], "already the name of another dance"),
+        (["add", db, folder / "again.npz", "--dance", ""], "needs a character that can be seen"),
+        (["edit", db, "polka", "--label", "x"], "has no dance named 'polka'; nothing was changed"),
+        (["list", db, "polka"], "has no dance named 'polka'"),
         (["extract", tmp_path / "gone.mp4", "-o", tmp_path / "out"], "does not exist"),
         (["extract", folder / "again.npz", "-o", db], "choose another"),
         (["info", tmp_path / "gone.bvh"], "does not exist"),
@@ -217,7 +219,8 @@ def test_a_model_that_does_not_fit_is_called_by_its_name(run, tmp_path):
 
 def test_options_that_contradict_each_other_are_wrong_usage(run, db, tmp_path):
     for arguments, complaint in [
-        (["add", db, "a", "b", "--id", "c"], "--id names one dance"),
+        (["add", db], "say what to add: PLACES, or an --index of files"),
+        (["add", db, "a", "--dance", "c", "--dance-from", "folder"], "leave out --dance-from"),
         (["eval", "aist-genre", "--data", tmp_path, "--refit"], "--refit needs --query-genres"),
         (["eval", "aist-genre", "--data", tmp_path, "--method", "magic"], "no method 'magic'"),
     ]:
@@ -247,8 +250,8 @@ def test_adding_tells_of_each_and_counts(run, tmp_path):
     assert "1 added, 1 skipped, 1 failed" == answer.err.splitlines()[-1]
     assert (0, "0 added, 1 skipped, 0 failed") == (again.code, again.err.splitlines()[-1])
     (listed,) = run("list", known, "--json").objects
-    assert ("good", "class", "studio", 1) == tuple(
-        listed[name] for name in ("dance_id", "label", "collection", "dancers")
+    assert ("good", ["class"], "studio", 1) == tuple(
+        listed[name] for name in ("name", "labels", "collection", "dancers")
     )
 
 
@@ -268,10 +271,10 @@ def test_adding_in_json_has_a_state_for_each_file(run, tmp_path):
 def test_a_dance_may_be_given_its_name(run, tmp_path, folder):
     known = tmp_path / "dances.db"
 
-    assert 0 == run("add", known, folder / "again.npz", "--id", "Thriller (1983)").code
+    assert 0 == run("add", known, folder / "again.npz", "--dance", "Thriller (1983)").code
     assert "Thriller (1983)" in run("list", known).out
     assert 0 == run("remove", known, "Thriller (1983)").code
-    assert "0 dance(s)\n" == run("list", known).err
+    assert "0 dance(s), 0 recording(s)\n" == run("list", known).err
 
 
 def test_extract_writes_and_resumes(run, tmp_path, folder):
@@ -437,7 +440,7 @@ def test_results_and_progress_do_not_mix(db, folder):
 
     assert 0 == done.returncode
     assert "" == done.stderr
-    assert "dance3" == json.loads(done.stdout)["dancers"][0]["candidates"][0]["dance_id"]
+    assert "dance3" == json.loads(done.stdout)["dancers"][0]["candidates"][0]["dance"]
 
 
 def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
@@ -447,7 +450,7 @@ def test_a_model_of_ones_own_is_used_throughout(run, tmp_path, folder):
     run("add", known, folder / "known", "--jobs", 1, *own)
     answer = run("search", known, folder / "again.npz", "--json", *own)
 
-    assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance_id"]
+    assert "dance3" == answer.objects[0]["dancers"][0]["candidates"][0]["dance"]
 
 
 def test_removing_is_all_or_nothing(run, tmp_path):

@@ -12,9 +12,9 @@ import pytest
 
 import dancematch.cli
 from cli_samples import Answer, run_main
-from dance_samples import digest, save_small_model, shipped, write_dance
+from dance_samples import digest, recorded, save_small_model, shipped, write_dance
 from dancematch import formats
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cli import logs
 from dancematch.cli.output import counted, emit, emit_table, json_line, say, share_bar
@@ -68,7 +68,7 @@ def test_the_name_of_a_file_is_printed_with_its_control_characters_visible(clip,
     assert str(clip) == answers["info as JSON"].objects[0]["file"]
     assert f"{clip.parent}/{SHOWN}.npz -> {out}/{SHOWN}.npz: 1 dancer(s)\n" == answers["extract"].err
     assert f"{tmp_path}/{SHOWN}.db" in answers["doctor"].out
-    assert ["a\ufffd[31mred\ufffd"] == [line["dance_id"] for line in answers["list as JSON"].objects]
+    assert ["a\ufffd[31mred\ufffd"] == [line["name"] for line in answers["list as JSON"].objects]
 
 
 def test_errors_about_a_file_show_its_control_characters(tmp_path):
@@ -90,7 +90,7 @@ def test_errors_about_a_file_show_its_control_characters(tmp_path):
         run_main("list", missing),
         run_main("list", known, "--label", RED),
         run_main("remove", known, RED),
-        run_main("exclude", known, RED, 1, 2),
+        run_main("edit", known, RED, "--exclude", 1, 2),
         run_main("copy", missing, known),
         run_main("copy", known, broken),
         run_main("search", known, save, "--plot", tmp_path / RED / "x.png"),
@@ -108,7 +108,7 @@ def test_errors_about_a_file_show_its_control_characters(tmp_path):
     [
         [RED],
         ["list", "x.db", f"--{RED}"],
-        ["list", "x.db", RED],
+        ["edit", "x.db", "a", "--label", RED, "--unlabel", RED],
         ["search", "x.db", "x.mp4", "--limit", RED],
         ["search", "x.db", "x.mp4", "--shortlist", RED],
         ["copy", "x.db", RED, "--force"],
@@ -130,15 +130,18 @@ def test_help_for_a_missing_argument_keeps_its_lines():
 def test_names_out_of_a_catalogue_edited_by_hand_are_printed_visibly(tmp_path):
     store = Store(tmp_path / "dances.db", shipped().model_id)
     words = shipped().fingerprint(formats.read(write_dance(tmp_path / "a.npz", 1))[0])
-    store.add(Dance("a", "a.npz", digest("a"), 5.0), [StoredTrack(words)])
+    store.add(recorded("a", "a.npz", digest("a"), 5.0), [StoredTrack(words)])
     store.close()
     odd = "'\x1b[31m\u202ea\n'"
-    run_sql(tmp_path / "dances.db", f"UPDATE dances SET dance_id = {odd}, label = {odd}, collection = {odd}")  # noqa: S608
+    run_sql(tmp_path / "dances.db", f"UPDATE dances SET name = {odd}, collection = {odd}")  # noqa: S608
+    run_sql(tmp_path / "dances.db", f"INSERT INTO labels SELECT key, {odd} FROM dances")  # noqa: S608
     known = tmp_path / "dances.db"
     answers = {
         "list": run_main("list", known),
         "list as JSON": run_main("list", known, "--json"),
+        "list of recordings": run_main("list", known, "--recordings"),
         "search": run_main("search", known, tmp_path / "a.npz", "--explain"),
+        "edit": run_main("edit", known, "--with-label", odd.strip("'"), "--note", "x", "--dry-run"),
         "doctor": run_main("doctor", known),
         "doctor as JSON": run_main("doctor", known, "--json"),
         "copy": run_main("copy", known, tmp_path / "copy.db"),
@@ -147,7 +150,7 @@ def test_names_out_of_a_catalogue_edited_by_hand_are_printed_visibly(tmp_path):
 
     assert [] == [verb for verb, answer in answers.items() if not is_plain(answer)]
     assert (0, r"\x1b[31m\u202ea\n: removed" + "\n") == (answers["remove"].code, answers["remove"].err)
-    assert odd.strip("'") == answers["list as JSON"].objects[0]["dance_id"]
+    assert odd.strip("'") == answers["list as JSON"].objects[0]["name"]
 
 
 def test_letters_are_printed_as_they_are(capsys):

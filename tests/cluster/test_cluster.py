@@ -10,8 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dance_samples import digest, random_words, toy_codebook
-from dancematch.catalogue.records import Dance, ShardOf, StoredTrack
+from catalogue_samples import edit
+from dance_samples import digest, random_words, recorded, toy_codebook
+from dancematch.catalogue.editing.requests import EditDance, EditRecording
+from dancematch.catalogue.listing import read_dance_recordings
+from dancematch.catalogue.records import ShardOf, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.cluster.entry_numbers import number_entries, shards_of, split_numbers
 from dancematch.cluster.shard import CatalogueSource, Shard, StaleError
@@ -56,6 +59,11 @@ def view_of(parts, store):
 _numbers = itertools.count()
 
 
+def id_of(name: str) -> str:
+    """The id of a dance that was made here."""
+    return f"d{digest(name)[:15]}"
+
+
 def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
     """Dances of one dancer or two; a long one is entered in windows too."""
     rng, batch = np.random.default_rng(seed), []
@@ -70,9 +78,8 @@ def fill(store: Store, names, seed: int, *, steps=(6, 40)) -> None:
             for _ in range(rng.integers(1, 3))
         ]
         collection = "even" if number % 2 else "odd"
-        batch.append(
-            (Dance(name, name, digest(f"{name} {number}"), 9.0, label="some", collection=collection), dancers)
-        )
+        new = recorded(name, name, digest(f"{name} {number}"), 9.0, label="some", collection=collection)
+        batch.append((replace(new, dance=replace(new.dance, dance_id=id_of(name))), dancers))
     store.add_many(batch)
 
 
@@ -97,8 +104,8 @@ FILTERS = (
     ALL_DANCES,
     DanceFilter(collection="even"),
     DanceFilter(periodic=True),
-    DanceFilter(but=frozenset({"d3", "d11", "nobody"})),
-    DanceFilter(among=frozenset({"d1", "d2", "d40"})),
+    DanceFilter(but=frozenset(map(id_of, ("d3", "d11", "nobody")))),
+    DanceFilter(among=frozenset(map(id_of, ("d1", "d2", "d40")))),
     DanceFilter(label="none has this"),
 )
 
@@ -138,9 +145,9 @@ def test_all_metrics_and_shortlists_are_the_same_in_parts(store, chosen):
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(st.integers(0, 2), min_size=1, max_size=8), seed=st.integers(0, 1000))
+@given(steps=st.lists(st.integers(0, 4), min_size=1, max_size=8), seed=st.integers(0, 1000))
 def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
-    """After any adding, removing and excluding, parts answer as an engine made of what is there then.
+    """After any adding, removing, excluding, merging and moving, parts answer as an engine made anew.
 
     With a short list: what was removed does not even change how rare three words in a row are.
     """
@@ -149,19 +156,28 @@ def test_changes_reach_the_parts(tmp_path_factory, steps, seed):
     parts = Here(source_of(store), 3)
     view_of(parts, store)
     for number, step in enumerate(steps):
-        names = [dance.dance_id for dance in store.dances()]
-        if step == 0 or not names:
+        names = [dance.name for dance in store.dances()]
+        first, second = names[number % len(names)], names[(number + 1) % len(names)]
+        if step == 0 or len(names) < 3:
             fill(store, [f"more {number}"], seed + number)
         elif step == 1:
-            store.remove(names[number % len(names)])
+            store.remove(first)
+        elif step == 2:
+            edit(
+                store,
+                EditRecording(read_dance_recordings(store, first)[0].recording_id, exclude=Span(0.5, 1.5)),
+            )
+        elif step == 3:
+            edit(store, EditDance(first, merge_into=second))
         else:
-            store.exclude(names[number % len(names)], Span(0.5, 1.5))
+            moved = read_dance_recordings(store, first)[-1].recording_id
+            edit(store, EditRecording(moved, new_dance=f"moved {number}"))
         view = view_of(parts, store)
 
     fresh = CachedEngine(store, CODEBOOK, BACKGROUND).current()
     # A dance that was excluded from stands behind the others afterwards: at the edge of a short list equal
     # votes would come in another order.
-    short = {"CAP": 20, "PROPOSED_TRACKS": 20} if 2 in steps else {"CAP": 3, "PROPOSED_TRACKS": 2}
+    short = {"CAP": 20, "PROPOSED_TRACKS": 20} if {2, 3, 4} & set(steps) else {"CAP": 3, "PROPOSED_TRACKS": 2}
     with (
         mock.patch("dancematch.search.settings.CAP", short["CAP"]),
         mock.patch("dancematch.search.stage1.shortlist.PROPOSED_TRACKS", short["PROPOSED_TRACKS"]),

@@ -120,7 +120,6 @@ def test_another_model_on_a_node_is_an_error(setup, tmp_path):
     [
         (("search", "a.db", "clip.npz", "--shards", "2"), "give --cluster too"),
         (("add", "a.db", "clip.npz", "--retry"), "give --cluster too"),
-        (("add", "a.db", "clip.npz", "--id", "a", "--cluster", "auto"), "--cluster is for many"),
     ],
 )
 def test_options_of_a_cluster_are_refused_where_they_mean_nothing(line, reason):

@@ -10,7 +10,7 @@ from cli_samples import run_main
 from dance_samples import Puppet, dance, save_small_model, write_dance
 from dancematch.errors import InputError
 from dancematch.evaluation.methods.angle_warping import AngleMethod, align_within, read_angles, warp
-from dancematch.evaluation.methods.recogniser import Candidate, Recording
+from dancematch.evaluation.methods.recogniser import Candidate, MotionRecording
 from dancematch.evaluation.methods.search_recogniser import SearchMethod
 from dancematch.evaluation.real.catalogues import copies_of, draw_catalogue
 from dancematch.evaluation.real.clip_index import IndexedClip, read_index
@@ -214,8 +214,8 @@ class Listed:
 def test_no_query_meets_its_own_performance():
     """In all clips, with distractors, and in small catalogues."""
     method = Listed()
-    recordings = [Recording(one.file, one.dance, ()) for one in CLIPS]
-    others = [Recording("other", "other", ())]
+    recordings = [MotionRecording(one.file, one.dance, ()) for one in CLIPS]
+    others = [MotionRecording("other", "other", ())]
     lines = list(RealSuite(CLIPS, recordings, others, sizes=(1, 2), draws=3).evaluate(method))
 
     by_file = {one.file: one for one in CLIPS}
@@ -229,7 +229,7 @@ def test_no_query_meets_its_own_performance():
 
 
 def test_sizes_beyond_the_clips_are_left_out():
-    recordings = [Recording(one.file, one.dance, ()) for one in CLIPS]
+    recordings = [MotionRecording(one.file, one.dance, ()) for one in CLIPS]
     lines = RealSuite(CLIPS, recordings, sizes=(1, 40)).evaluate(Listed())
 
     assert [ALL, "1 dance"] == [one.catalogue for one in lines if isinstance(one, RealResult)]
@@ -314,8 +314,8 @@ def test_without_verdicts_the_threshold_of_one_percent_decides():
 # Methods
 
 
-def recording(name: str, *motions) -> Recording:
-    return Recording(name, name, motions)
+def recording(name: str, *motions) -> MotionRecording:
+    return MotionRecording(name, name, motions)
 
 
 def test_angles_are_independent_of_size_place_and_heading():

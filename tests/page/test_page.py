@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dance_samples import dance, digest, save_small_model, write_dance
+from dance_samples import dance, digest, recorded, save_small_model, write_dance
 from dancematch import formats
-from dancematch.catalogue.records import Dance
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pose.video import VIDEO_SUFFIXES
 from page_samples import NARROW, drawn, visit
@@ -18,10 +17,11 @@ READ, WRITE = "a-secret-for-reading", "a-secret-for-writing"
 NAUGHTY = "<img src=x onerror=alert(1)>/../&?#"
 SPOKEN = "known by words alone"
 VIEWS = (
-    "", "dances", "dance/dance-1", "map", "words",
-    "search/{search}", "compare/{search}/dance-1",
-    "search/{possible}", "search/{two}", "compare/{two}/dance-2/2",
-    "search/{spoken}", f"compare/{{spoken}}/{SPOKEN}", f"dance/{SPOKEN}",
+    "", "dances", "dance/dance-1", "dance/duet", "map", "words",
+    "search/{search}", "compare/{search}/{dance-1}",
+    "search/{possible}", "search/{two}", "compare/{two}/{dance-2}/2",
+    "search/{spoken}", f"compare/{{spoken}}/{{{SPOKEN}}}", f"dance/{SPOKEN}",
+    "search/{twice}", "reviews",
 )  # fmt: skip
 # What the verdicts on the dancers of some searches are to be, and how often they come about by accident:
 # the page shows what it receives, whatever the calibration of the day.
@@ -42,8 +42,8 @@ def folder(tmp_path_factory):
 def server(folder):
     """A server that wants a token and knows some dances.
 
-    One has a name that must not be taken for HTML, of one there is nothing to see. The model is small:
-    a vocabulary is described in a moment.
+    One has two recordings, one a name that must not be taken for HTML, of one there is nothing to see.
+    The model is small: a vocabulary is described in a moment.
     """
     model = save_small_model(folder / "small")
     tokens = folder / "tokens.txt"
@@ -51,11 +51,13 @@ def server(folder):
     tokens.chmod(0o600)
     with open_catalogue(folder / "dances.db", model=str(folder / "small")) as known:
         for seed in range(4):
-            known.add(
-                write_dance(folder / f"dance-{seed}.npz", seed), label=f"song {seed % 2}", collection="studio"
-            )
-        known.add(write_dance(folder / "other.npz", 7), dance_id=NAUGHTY)
-        known.learn_words(Dance(SPOKEN, "words.npz", digest("0"), 0.0), [model.fingerprint(dance(20))])
+            path = write_dance(folder / f"dance-{seed}.npz", seed)
+            known.add(path, labels=(f"song {seed % 2}", "studio"), collection="studio")
+        known.add(write_dance(folder / "other.npz", 7), dance=NAUGHTY)
+        for performer in ("anna", "berta"):
+            path = write_dance(folder / f"{performer}.npz", 8, dancer=len(performer))
+            known.add(path, dance="duet", performer=performer, url="https://example.org/duet", date="2020-12")
+        known.learn_words(recorded(SPOKEN, "words.npz", digest("0"), 0.0), [model.fingerprint(dance(20))])
     options = ("--model", folder / "small", "--token-file", tokens)
     with serving(folder / "dances.db", *options, headers={"Authorization": f"Bearer {WRITE}"}) as running:
         yield running
@@ -63,9 +65,13 @@ def server(folder):
 
 @pytest.fixture(scope="module")
 def searches(server, folder):
-    """Searches for dances, one or two, and for one of which there is nothing to see, as VIEWS calls them."""
-    made = {}
-    for name, seeds in (("search", [1]), ("possible", [1]), ("two", [1, 2]), ("spoken", [20])):
+    """Searches for dances, one or two, and for one of which there is nothing to see, as VIEWS calls them.
+
+    With the ids of the dances by name.
+    """
+    made = {one["name"]: one["dance_id"] for one in server.client.get("/dances").json()["dances"]}
+    clips = {"search": [1], "possible": [1], "two": [1, 2], "spoken": [20], "twice": [8]}
+    for name, seeds in clips.items():
         clip = folder / f"{name}.npz"
         formats.write(clip, [dance(seed, dancer=9) for seed in seeds])
         answer = server.client.post(
@@ -145,6 +151,20 @@ def test_every_dancer_has_a_section_and_what_is_none_is_named(looking, searches)
     looking.page.get_by_text("dancer 2 of 2").wait_for()
 
 
+def test_a_match_names_its_recording_and_the_others(looking, searches):
+    """The recording that fits best stands beside the dance's name; the other is there to be unfolded."""
+    looking.go(f"search/{searches['twice']}")
+    card = looking.page.locator(".match").first
+    best, other = sorted(
+        ["anna.npz", "berta.npz"], key=lambda file: f"duet ({file})" != card.locator("h3 a").inner_text()
+    )
+    assert f"duet ({best})" == card.locator("h3 a").inner_text()
+    card.locator("summary").click()
+
+    assert other in card.locator(".others li").inner_text()
+    assert 1 == card.locator(".others li").count()
+
+
 def test_a_file_that_cannot_be_read_is_explained(browser, server, folder):
     """The service's own sentence is shown, and another clip can be tried."""
     (folder / "broken.mp4").write_bytes(b"no video at all" * 100)
@@ -203,12 +223,19 @@ def test_a_dance_that_could_not_be_cancelled_is_shown(browser, server, folder):
     }
     late = {"error": "too_late", "message": "'waltz' was learnt before the job could be cancelled"}
     seen = visit(browser, server.url, WRITE)
-    seen.page.route("**/dances/dance-2?*", lambda route: route.fulfill(status=202, json=job))
+    seen.page.route("**/recordings?*", lambda route: route.fulfill(status=202, json=job))
     seen.page.route(
         "**/jobs/*/events",
-        lambda route: route.fulfill(body=f"event: job\ndata: {json.dumps(job)}\n\n"),
+        lambda route: route.fulfill(body=f"event: progress\ndata: {json.dumps(job)}\n\n"),
     )
-    seen.page.route(f"**/jobs/{32 * '0'}", lambda route: route.fulfill(status=409, json=late))
+    seen.page.route(
+        f"**/jobs/{32 * '0'}",
+        lambda route: (
+            route.fulfill(status=409, json=late)
+            if route.request.method == "DELETE"
+            else route.fulfill(json=job)
+        ),
+    )
     seen.go("dances")
     seen.page.get_by_role("button", name="Add dances").first.click()
     seen.page.locator("dialog input[type=file]").set_input_files(folder / "dance-2.npz")
@@ -249,7 +276,7 @@ def test_every_view_can_be_read_and_used(looking, searches, route):
 
 def test_with_a_token_the_evidence_is_saved(looking, searches):
     """A link would send no token; the file is the report, under a name that says of what."""
-    looking.go(f"compare/{searches['spoken']}/{SPOKEN}")
+    looking.go(f"compare/{searches['spoken']}/{searches[SPOKEN]}")
     looking.page.get_by_text("there is no figure to show").wait_for()
     with looking.page.expect_download() as saving:
         looking.page.get_by_role("link", name="Evidence report").click()
@@ -344,6 +371,16 @@ def test_the_keyboard_alone_is_enough(browser, server):
             "Both move closely in step, compared over 7.2 s.",
             "say.inStep({ parts: { synchrony: 0.93, synchrony_seconds: 7.2 }, synchrony_reason: null })",
         ),
+        (
+            ["Loona (yves.mp4)", "Loona", "Loona", "Loona"],
+            "['yves.mp4', 'Loona.mp4', 'yves', null].map((recording) => "
+            "say.nameMatch({ dance: 'Loona', recording }))",
+        ),
+        (
+            ["as likely", "30 times more likely", "2,000 times less likely"],
+            "[0.1, 1.5, -3.3].map(say.ratioCell)",
+        ),
+        (["a", "b c", "d"], "say.labelsIn(' a,b c; d;a,')"),
         ("waltz, tango and no match", "say.listed(['waltz', 'tango', 'no match'])"),
         (["same tempo", "20 % faster", "30 % slower", ""], "[1.01, 1.2, 0.7, null].map(say.tempo)"),
         (["0:00.0", "1:12.4", "1:00.0", "10:05.0"], "[0, 72.4, 59.97, 605].map((t) => say.time(t))"),
@@ -404,6 +441,9 @@ def test_a_token_is_asked_for_and_kept_for_the_visit(browser, server):
     assert 0 == seen.page.get_by_role("button", name="Add dances").count()
     seen.page.reload()
     seen.page.locator(".dance").first.wait_for()
+    seen.go("dance/duet", ".recordings")
+    seen.page.get_by_text("berta", exact=True).wait_for()
+    assert 0 == seen.page.locator("button.edit, .recording-actions .quiet").count()
     seen.context.close()
 
 

@@ -136,7 +136,8 @@ def teach(page, folder: Path, album: Album) -> None:
     others = [write_dance(folder / f"study-{seed}.npz", seed) for seed in (11, 12, 13, 14)]
     page.locator("input[type=file]").first.set_input_files([*videos, *others])
     page.get_by_label("Name of the dance in tango.mp4").fill("slow tango")
-    page.get_by_label("Label").fill("ballroom")
+    page.get_by_label("Labels").fill("ballroom; studio")
+    page.get_by_label("Keep a small picture").check()
     page.get_by_role("button", name="Add 6 dances").click()
     page.locator(".tray progress").first.wait_for()
     page.locator(".tray-row.analysing").first.wait_for()
@@ -144,6 +145,10 @@ def teach(page, folder: Path, album: Album) -> None:
     until(page, "document.querySelectorAll('.tray-row.done').length === 6")
     until(page, "document.querySelectorAll('.dance').length === 6")
     assert "slow tango" in page.inner_text(".dances")
+    until(
+        page,
+        "[...document.querySelectorAll('.dance img.poster')].filter((one) => one.naturalWidth).length === 2",
+    )
     page.get_by_role("button", name="Add dances").click()
     page.locator("dialog input[type=file]").first.set_input_files(others[0])
     page.get_by_role("button", name="Add the dance").click()
@@ -167,7 +172,7 @@ def ask(page, folder: Path, album: Album) -> float:
     card = page.locator(".match").first
     assert re.search(r"By accident: 1 search in ", card.inner_text())
     assert "mirrored" in card.inner_text()
-    assert drawn(card.locator("canvas.thumbnail"))
+    until(page, "document.querySelector('.match img.poster').naturalWidth > 0")
     album.take(page, "results")
     give_up(page, clip, album)
     return waited
@@ -235,7 +240,8 @@ def hand_on(seen: Visit) -> None:
     with seen.page.expect_download() as saving:
         link.click()
     saved = Path(saving.value.path()).read_text(encoding="utf-8")
-    assert ("phone.mp4 beside waltz.html", 6) == (
+    # Six pictures of the clip, and the one that is kept of the recording.
+    assert ("phone.mp4 beside waltz.html", 7) == (
         saving.value.suggested_filename, saved.count("data:image/jpeg;base64,"),
     )  # fmt: skip
     seen.page.reload()
@@ -266,10 +272,11 @@ def look_round(seen: Visit, album: Album) -> None:
 def forget(page, server) -> None:
     """A dance is removed only after a second yes."""
     page.get_by_role("link", name="Dances", exact=True).click()
-    page.get_by_role("button", name="Remove slow tango").click()
+    page.get_by_role("checkbox", name="Select slow tango").check()
+    page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("button", name="Keep it").click()
-    page.get_by_role("button", name="Remove slow tango").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("button", name="Remove it").click()
     page.get_by_text("slow tango is removed.").wait_for()
-    assert "slow tango" not in [one["dance_id"] for one in server.client.get("/dances").json()["dances"]]
+    assert "slow tango" not in [one["name"] for one in server.client.get("/dances").json()["dances"]]
     until(page, "document.querySelectorAll('.dance').length === 5")

@@ -8,11 +8,13 @@ from threading import Event
 import numpy as np
 import pytest
 
-from dance_samples import MODEL, digest, random_words, toy_codebook
+from dance_samples import MODEL, digest, random_words, recorded, toy_codebook
 from dancematch.cache_folder import cache_folder
 from dancematch.catalogue import packed
+from dancematch.catalogue.editing.edit import CatalogueEditor
+from dancematch.catalogue.editing.requests import EditRecording
 from dancematch.catalogue.packed import read_packed_tracks
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import NewRecording, StoredTrack
 from dancematch.catalogue.store import Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline import cached_engine as kept_engine
@@ -32,7 +34,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setenv("DANCEMATCH_CACHE", str(tmp_path / "user"))
 
 
-def new(number: int) -> tuple[Dance, list[StoredTrack]]:
+def new(number: int) -> tuple[NewRecording, list[StoredTrack]]:
     """A dance of one or two dancers, some partly seen, some with a label, collection or period."""
     tracks = []
     for dancer in range(1 + number % 2):
@@ -41,7 +43,7 @@ def new(number: int) -> tuple[Dance, list[StoredTrack]]:
         track = type(made)(made.words, made.vocabulary, 0.5, MODEL, number / 10, visible)
         tracks.append(StoredTrack(track, period_seconds=2.0 if number % 3 == 0 else None))
     label = "odd" if number % 2 else None
-    return Dance(
+    return recorded(
         f"dance {number}", "x", digest(f"hash {number}"), 20.0, label=label, collection=f"b{number % 4}"
     ), tracks
 
@@ -81,6 +83,11 @@ def kept(store: Store) -> CachedEngine:
     return Patient(store, toy_codebook(), CROWD)
 
 
+def exclude(store: Store, number: int, span: Span) -> None:
+    """A segment of the recording of the dance of that number never matches from now on."""
+    CatalogueEditor(store).edit([EditRecording(digest(f"hash {number}"), exclude=span)])
+
+
 def found(engine: Engine) -> list[tuple[str, float]]:
     """What a search finds, whatever the order of entering."""
     matches = engine.search([Query(random_words(12, 77))], limit=50)
@@ -96,8 +103,8 @@ def expected(store: Store) -> list[tuple[str, float]]:
 
 def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
     """Every fact and every word, also what is excluded and therefore unseen."""
-    store.exclude("dance 3", Span(1.0, 4.0))
-    store.exclude("dance 3", Span(4.6, 5.0))
+    exclude(store, 3, Span(1.0, 4.0))
+    exclude(store, 3, Span(4.6, 5.0))
     one_by_one = {track.key: track for track in store.everything().added}
     state, pieces = read_packed_tracks(store)
     seen = 0
@@ -108,7 +115,7 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(store):
         )
         for number, (key, *said) in enumerate(facts):
             track, part = one_by_one[key], slice(*packed.offsets[number : number + 2])
-            assert [track.dance_id, track.dancer, track.label, track.collection] == said
+            assert [track.dance_id, track.dancer, track.labels, track.collection] == said
             assert (track.fingerprint.words == packed.words[part]).all()
             shown = np.unpackbits(packed.seen[part], axis=1, count=2)
             assert ((track.fingerprint.visibility >= SEEN_FROM) == shown).all()
@@ -136,7 +143,7 @@ def test_an_empty_catalogue_is_read_too(tmp_path):
 )  # fmt: skip
 def test_a_damaged_track_is_named(file_store, damage):
     connection = sqlite3.connect(file_store.where)
-    connection.execute(f"UPDATE tracks SET {damage} WHERE dance = 5")  # noqa: S608  (our own words)
+    connection.execute(f"UPDATE tracks SET {damage} WHERE recording = 5")  # noqa: S608  (our own words)
     connection.commit()
     connection.close()
 
@@ -189,7 +196,7 @@ def test_a_removed_dance_is_gone_from_the_disk_too(store):
 def test_a_changed_dance_is_no_reason_to_throw_the_cache_away(store, monkeypatch):
     """A stretch excluded: what was kept still serves, and does not match there any more."""
     before = found(kept(store).current())
-    store.exclude("dance 7", Span(0.0, 9.0))
+    exclude(store, 7, Span(0.0, 9.0))
     without_reading(monkeypatch)
 
     assert expected(store) == found(kept(store).current()) != before
@@ -335,3 +342,30 @@ def test_a_damaged_cache_is_made_anew(store):
 
     assert expected(store) == found(kept(store).current())
     assert b"nonsense" != (cache_of(store) / "engine-facts.npy").read_bytes()
+
+
+def test_an_engine_that_is_loaded_ahead_is_the_one_that_searches(file_store):
+    """It is loaded once, in a thread, and answers as any other."""
+    ahead, plain = (CachedEngine(file_store, toy_codebook(), CROWD) for _ in range(2))
+    ahead.start_loading()
+    ahead.start_loading()
+    loaded = ahead.current()
+    query = [Query(random_words(12, 30))]
+
+    assert loaded is ahead.current()
+    assert plain.search(query) == ahead.search(query)
+    ahead.close()
+    plain.close()
+
+
+def test_what_goes_wrong_while_loading_ahead_is_said_when_the_engine_is_asked(file_store, monkeypatch):
+    def fail(*_: object) -> None:
+        raise CatalogueError("it is damaged")
+
+    ahead = CachedEngine(file_store, toy_codebook(), CROWD)
+    monkeypatch.setattr(kept_engine, "read_packed_tracks", fail)
+    ahead.start_loading()
+
+    with pytest.raises(CatalogueError, match="it is damaged"):
+        ahead.current()
+    ahead.close()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli_samples import run_main
-from dance_samples import dance, write_dance
+from dance_samples import dance, digest, recorded, write_dance
 from dancematch import formats
 from dancematch.motion import excerpt, mirror
 from dancematch.pipeline.catalogue import open_catalogue
@@ -60,12 +60,12 @@ def test_each_pair_comes_once_and_mirrored_ones_are_called_so(db):
 
 
 def test_the_evalue_is_for_all_pairs_of_the_catalogue(db):
-    """As many searches are made as there are dances: 13."""
+    """As many searches are made as there are recordings: 13, each among the 12 other dances."""
     with open_catalogue(db, create=False) as known:
         pairs = [found for group in find_duplicates(known) for found in group.pairs]
 
     for found in pairs:
-        assert found.evalue == pytest.approx(13 * 13 * 10**-found.log_ratio, rel=1e-3)
+        assert found.evalue == pytest.approx(13 * 12 * 10**-found.log_ratio, rel=1e-3)
         assert found.evalue <= MAX_EVALUE
 
 
@@ -95,6 +95,24 @@ def test_a_catalogue_without_duplicates_is_no_match(tmp_path):
     assert "10 dance(s) compared" in answer.err
 
 
+def test_recordings_of_one_dance_are_no_pair(tmp_path):
+    """Said to be one, they are not searched for among each other; another dance is paired with it once."""
+    with open_catalogue(tmp_path / "dances.db") as known:
+        for number in range(8):
+            known.learn(recorded(f"dance{number}", "x.npz", digest(number)), [dance(number)])
+        for dancer in (3, 4):
+            known.learn(
+                recorded("dance2", f"{dancer}.npz", digest(f"by {dancer}")), [dance(2, dancer)], join=True
+            )
+        alone = find_duplicates(known)
+        known.learn(recorded("copy", "copy.npz", digest("copy")), [dance(2, 5)])
+        (group,) = find_duplicates(known)
+
+    assert [] == alone
+    assert ("copy", "dance2") == group.dances
+    assert [("copy", "dance2")] == [(found.one, found.other) for found in group.pairs]
+
+
 def test_only_pairs_as_alike_as_wanted(db):
     scores = [found["score"] for line in run_main("dedup", db, "--json").objects for found in line["pairs"]]
     least = float(np.median(scores))
@@ -117,8 +135,9 @@ def test_a_collection_that_is_not_there_is_called_so(db):
 def test_a_table_is_shown(db):
     answer = run_main("dedup", db)
 
-    assert "3 dances: dance2, two-again, two-mirrored" in answer.out
-    assert "2 group(s) of the same dance" in answer.err
+    assert "3 dances look like one: dance2, two-again, two-mirrored" in answer.out
+    assert "2 group(s) that look like one dance" in answer.err
+    assert f"Merge them: dancematch edit {db} two-again two-mirrored --merge-into dance2" in answer.out
 
 
 def test_no_catalogue_is_one_sentence(tmp_path):

@@ -58,7 +58,7 @@ def downloads(tmp_path):
 
 def names_in(where: Path, model: Path) -> list[str]:
     with open_catalogue(where, model=model) as known:
-        return [one.dance_id for one in known.dances()]
+        return [one.name for one in known.dances()]
 
 
 def test_of_a_downloaders_files_only_clips_are_found(tmp_path):
@@ -69,6 +69,17 @@ def test_of_a_downloaders_files_only_clips_are_found(tmp_path):
     write_leftovers(tmp_path, "dQw4w9WgXcQ")
 
     assert clips == find_clips([tmp_path])
+
+
+def test_leftovers_of_other_downloads_are_left_out_where_all_is_named(tmp_path):
+    """As a shell names all with "downloads/*"; one that is named alone is kept, and refused when read."""
+    clip = write_dance(tmp_path / "a.npz", 1)
+    for name in ("b.f137.mp4.part", "b.mp4.ytdl", "have.txt"):
+        (tmp_path / name).write_text("youtube dQw4w9WgXcQ\n")
+    (tmp_path / "notes.txt").write_text("Of the summer class\n")
+
+    assert [clip, tmp_path / "notes.txt"] == find_clips(sorted(tmp_path.iterdir()))
+    assert [tmp_path / "have.txt"] == find_clips([tmp_path / "have.txt"])
 
 
 def test_a_folder_of_leftovers_has_no_clip(tmp_path):
@@ -160,25 +171,26 @@ def test_adding_again_skips_what_is_known_by_content(downloads, model, tmp_path)
         "bbb.npz": ("skipped", "Thriller dance (anna)"),
         "ccc.npz": ("skipped", "Thriller dance (ccc)"),
     }
-    assert expected == {Path(one["file"]).name: (one["state"], one["dance_id"]) for one in answer.objects}
+    assert expected == {Path(one["file"]).name: (one["state"], one["dance"]) for one in answer.objects}
 
 
 def test_a_name_that_is_given_wins(downloads, model, tmp_path):
-    """Even that of the file; one that is taken is refused, not changed."""
+    """Even that of the file; given again, it is one more recording of that dance."""
     catalogue, clips = tmp_path / "dances.db", sorted(downloads.glob("*.npz"))
-    for clip, name in zip(clips, ("mine", "bbb"), strict=False):
-        assert 0 == run_main("add", catalogue, clip, "--id", name, "--model", model).code
-    refused = run_main("add", catalogue, clips[2], "--id", "mine", "--model", model)
+    for clip, name in zip(clips, ("mine", "bbb", "mine"), strict=True):
+        assert 0 == run_main("add", catalogue, clip, "--dance", name, "--model", model).code
 
-    assert ["bbb", "mine"] == names_in(catalogue, model)
-    assert (1, True) == (refused.code, "'mine' is already the name" in refused.complaint)
+    with open_catalogue(catalogue, model=model) as known:
+        assert {"bbb": ["bbb.npz"], "mine": ["aaa.npz", "ccc.npz"]} == {
+            dance.name: [one.file for one in known.recordings(dance.name)] for dance in known.dances()
+        }
 
 
 def test_files_give_the_names_where_that_is_asked_for(downloads, model, tmp_path):
     """A bad file spoils no other, as by title."""
     catalogue = tmp_path / "dances.db"
     (downloads / "bad.npz").write_bytes(b"no archive")
-    answer = run_main("add", catalogue, downloads, "--name-from", "file", "--model", model)
+    answer = run_main("add", catalogue, downloads, "--dance-from", "file", "--model", model)
 
     assert ["aaa", "bbb", "ccc"] == names_in(catalogue, model)
     assert (1, "3 added, 0 skipped, 1 failed") == (answer.code, answer.err.splitlines()[-1])
@@ -221,7 +233,7 @@ def test_long_titles_that_begin_alike_stay_two(tmp_path):
     ]
 
     assert 2 == len(set(names))
-    assert [(MAX_NAME_LENGTH, None)] * 2 == [(len(one), find_name_problem("dance_id", one)) for one in names]
+    assert [(MAX_NAME_LENGTH, None)] * 2 == [(len(one), find_name_problem("name", one)) for one in names]
 
 
 def test_videos_of_one_title_and_nothing_else_have_their_files_in_brackets(tmp_path, model):
@@ -229,7 +241,7 @@ def test_videos_of_one_title_and_nothing_else_have_their_files_in_brackets(tmp_p
         clip = write_dance(tmp_path / "in" / f"{name}.npz", seed)
         info_path(clip).write_text('{"title": "Waltz"}')
     with open_catalogue(tmp_path / "dances.db", model=model) as known:
-        added = [one.dance_id for one in known.add_many([tmp_path / "in"])]
+        added = [one.dance for one in known.add_many([tmp_path / "in"])]
 
     assert ["Waltz", "Waltz (bbb)"] == added
 

@@ -20,6 +20,7 @@ from dancematch.pipeline.analysis.extract import extract
 from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, extract_motions
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
 from dancematch.pipeline.ingest import Added
+from dancematch.pipeline.recording_plan import RecordingPlan
 from dancematch.pose.track import Track
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
@@ -275,11 +276,12 @@ def told(results: list[Added]) -> list[tuple[str, str]]:
 
 def test_a_dance_is_added_once_whatever_its_name(tmp_path, known):
     one, twin = write_puppets(tmp_path, one=1, twin=1)
-    first, second = known.add(one, label="pop"), known.add(twin)
+    first, second = known.add(one, labels=["pop"]), known.add(twin)
 
-    assert (False, "one", 1) == (first.skipped, first.dance_id, first.dancers)
-    assert (True, "one") == (second.skipped, second.dance_id)
-    assert [("one", "one.mp4", "pop")] == [(d.dance_id, d.source, d.label) for d in known.dances()]
+    assert (False, "one", 1) == (first.skipped, first.dance, first.dancers)
+    assert (True, "one") == (second.skipped, second.dance)
+    assert [("one", ("pop",), 1)] == [(d.name, d.labels, d.recordings) for d in known.dances()]
+    assert [("one", "one.mp4")] == [(r.dance, r.file) for r in known.recordings()]
 
 
 def test_many_are_added_and_each_is_told_of(tmp_path, known):
@@ -293,8 +295,8 @@ def test_many_are_added_and_each_is_told_of(tmp_path, known):
         ("again.mp4", "skipped"), ("bad.bvh", "FormatError"), ("new.mp4", "added"),
         ("nobody.mp4", "NoDancerError"), ("twin.mp4", "skipped"),
     ] == sorted(told(results))  # fmt: skip
-    assert {"known", "new"} == {r.dance_id for r in results if r.skipped}
-    assert ["known", "new"] == [d.dance_id for d in known.dances()]
+    assert {"known", "new"} == {r.dance for r in results if r.skipped}
+    assert ["known", "new"] == [d.name for d in known.dances()]
 
 
 def test_two_clips_of_one_name_cannot_both_be_added(tmp_path, known):
@@ -303,9 +305,12 @@ def test_two_clips_of_one_name_cannot_both_be_added(tmp_path, known):
     assert ["added", "DanceExistsError"] == sorted(
         (story for _, story in told(list(known.add_many([one, two])))), reverse=True
     )
-    with pytest.raises(DanceExistsError, match="rename the file or give an id"):
+    with pytest.raises(
+        DanceExistsError,
+        match=r"'a' is already the name .* another recording of that dance, say so \(--dance 'a'\)",
+    ):
         known.add(two)
-    assert "b" == known.add(two, dance_id="b").dance_id
+    assert "b" == known.add(two, dance="b").dance
 
 
 def test_a_file_name_may_be_any_bytes(tmp_path, known):
@@ -314,7 +319,7 @@ def test_a_file_name_may_be_any_bytes(tmp_path, known):
     odd.write_text("1")
     known.add(odd)
 
-    assert ["caf\ufffd"] == [d.dance_id for d in known.dances()]
+    assert ["caf\ufffd"] == [d.name for d in known.dances()]
 
 
 @pytest.mark.parametrize(("frames", "fps"), [(1, 5.0), (2, 12.0), (3, 30.0)])
@@ -340,7 +345,7 @@ def test_a_dance_is_found_in_video_and_motion_alike(tmp_path, known):
         known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
     for query in (write_dance(tmp_path / "q.npz", 3), write_puppets(tmp_path / "q", q=3)[0], dance(3)):
         best = known.search(query, limit=1).candidates
-        assert ["dance3"] == [match.dance_id for match in best]
+        assert ["dance3"] == [match.name for match in best]
         assert not best[0].mirrored
 
 
@@ -348,11 +353,11 @@ def test_what_is_removed_is_not_found(tmp_path, known):
     """The engine is built anew when somebody, here another process's connection, changes the catalogue."""
     for number in range(1, 4):
         known.add(write_puppets(tmp_path, **{f"dance{number}": number})[0])
-    assert "dance2" == known.search(dance(2)).candidates[0].dance_id
+    assert "dance2" == known.search(dance(2)).candidates[0].name
     with open_catalogue(tmp_path / "dances.db") as other:
         other.remove("dance2")
 
-    assert "dance2" not in [match.dance_id for match in known.search(dance(2)).candidates]
+    assert "dance2" not in [match.name for match in known.search(dance(2)).candidates]
 
 
 def test_an_empty_catalogue_knows_nothing(known):
@@ -372,7 +377,7 @@ def test_a_bad_file_does_not_take_the_name_from_a_good_one(tmp_path, known):
     results = {added.path.suffix: added for added in known.add_many([tmp_path])}
 
     assert results[".bvh"].error is not None
-    assert ("a", None) == (results[".mp4"].dance_id, results[".mp4"].error)
+    assert ("a", None) == (results[".mp4"].dance, results[".mp4"].error)
 
 
 def test_a_twin_of_a_file_that_failed_fails_too(tmp_path, known):
@@ -432,9 +437,9 @@ def test_content_that_somebody_else_adds_meanwhile_is_skipped(tmp_path):
                 other.add(path)
                 yield analyse_file(path)
 
-        (added,) = known.add_many([tmp_path / "one.npz"], analyser=add_meanwhile)
+        (added,) = known.add_planned({tmp_path / "one.npz": RecordingPlan()}, analyser=add_meanwhile)
 
-        assert (True, "one", None) == (added.skipped, added.dance_id, added.error)
+        assert (True, "one", None) == (added.skipped, added.dance, added.error)
 
 
 def collapsed(motion: Motion) -> Motion:
@@ -471,7 +476,7 @@ def test_a_photograph_in_a_folder_is_counted_with_its_reason(tmp_path, known):
     formats.write(tmp_path / "clips" / "b.npz", [standing(90)])
     one, other = known.add_many([tmp_path / "clips"])
 
-    assert ("a", None) == (one.dance_id, one.error)
+    assert ("a", None) == (one.dance, one.error)
     assert "3.0 s, does not move" in str(other.error)
 
 
@@ -529,9 +534,9 @@ def test_a_match_names_the_recording_and_the_track_that_won(tmp_path):
     formats.write(tmp_path / "duet.npz", [dance(3), dance(4)])
     with open_catalogue(tmp_path / "dances.db") as known:
         known.add(write_dance(tmp_path / "solo.npz", 5))
-        known.add(tmp_path / "duet.npz", dance_id="two of us")
+        known.add(tmp_path / "duet.npz", dance="two of us")
         best = known.search(dance(4)).candidates[0]
         (track,) = [one for one in known.tracks(["two of us"]) if one.dancer == 2]
 
-    assert ("two of us", "duet.npz", 2) == (best.dance_id, best.recording, best.reference_dancer)
+    assert ("two of us", "duet.npz", 2) == (best.name, best.recording, best.reference_dancer)
     assert track.key == best.track

@@ -12,6 +12,7 @@ from dancematch.pipeline.wording import (
     basis_sentence,
     is_bounded,
     likelihood_ratio,
+    name_match,
     ratio_words,
     verdict_sentence,
 )
@@ -52,6 +53,24 @@ THRILLER = Match(
 )
 def test_a_verdict_is_said_as_a_dance_teacher_would(changes, expected):
     assert expected == verdict_sentence(replace(THRILLER, **changes))
+
+
+@pytest.mark.parametrize(
+    ("recording", "expected"),
+    [
+        (None, "Thriller"),
+        ("Thriller.mp4", "Thriller"),
+        ("anna.mp4", "Thriller (anna.mp4)"),
+        ("thriller.mp4", "Thriller (thriller.mp4)"),
+        ("Thriller.final.mp4", "Thriller (Thriller.final.mp4)"),
+    ],
+)
+def test_a_recording_is_named_where_its_file_is_called_otherwise(recording, expected):
+    """The dance by its name, never by its id."""
+    named = replace(THRILLER, dance_id="d0123456789abcde", dance="Thriller", recording=recording)
+
+    assert expected == name_match(named)
+    assert f"Possible match: {expected}, 0:03-0:11" in verdict_sentence(named)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dance_samples import digest, small_model
-from dancematch.catalogue.records import Dance
+from dance_samples import digest, recorded, small_model
 from dancematch.catalogue.store import Store
 from dancematch.errors import ModelMismatchError
 from dancematch.formats import fingerprint as words_files
 from dancematch.model.kmeans import require_words_of
-from dancematch.pipeline.ingest import store_dance
+from dancematch.pipeline.ingest import store_recording
 from dancematch.pipeline.query import read_query
 from dancematch.types import Fingerprint
 
@@ -54,7 +53,7 @@ def test_a_dance_of_another_kind_of_words_is_not_stored(words: Fingerprint, tmp_
     """No dance is in the catalogue after such words were to be stored in it."""
     store = Store(tmp_path / "d.db", small_model().model_id)
     with pytest.raises(ModelMismatchError):
-        store_dance(store, small_model(), Dance("x", "x.npz", digest("x"), 0.0), [(None, words)])
+        store_recording(store, small_model(), recorded("x", "x.npz", digest("x"), 0.0), [(None, words)])
     assert [] == store.dances()
 
 

@@ -17,7 +17,7 @@ FPS = 25
 
 
 def follow(stage: Stage, seconds: float, **options: int) -> Tracker:
-    tracker = Tracker(stage, **{"max_dancers": 6, "detect_every": 10, **options})
+    tracker = Tracker(stage, **{"max_dancers": 6, **options})
     for number in range(round(seconds * FPS)):
         stage.seconds = number / FPS
         tracker.step(stage.seconds, FRAME)

@@ -40,12 +40,12 @@ HOMES = {
     "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/motion_capture/comotion.py"),
     "onnx": ("training/network/onnx_graph.py",),
     "onnxruntime": ("model/runtime.py",),
-    "av": ("pose/video.py", "synthetic/rendering/renderer.py"),
+    "av": ("pose/video.py", "pose/picture.py", "synthetic/rendering/renderer.py"),
     "cv2": ("pose/", "synthetic/"),
     "ai_edge_litert": ("pose/",),
     "click": ("cli/",),
     "tqdm": ("cli/",),
-    "numba": ("search/", "evaluation/methods/angle_warping.py"),
+    "numba": ("search/kernels/",),
     "sqlalchemy": ("catalogue/",),
     "psycopg": ("catalogue/sql/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py", "evaluation/measures/word_quality.py"),
@@ -61,7 +61,7 @@ HOMES = {
     "pyarrow": ("pipeline/",),
 }
 HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy", "ray")
-PATIENCE_SECONDS = 0.5
+PATIENCE = 5  # processes that import numpy
 
 
 def where(path: Path) -> str:
@@ -182,8 +182,10 @@ def test_the_list_of_verbs_says_what_each_does():
     ids=["import", "help"],
 )
 def test_the_front_door_opens_at_once(command):
-    """Processor time, the interpreter's own start included: a busy machine is not our delay."""
-    assert min(_seconds(command) for _ in range(3)) < PATIENCE_SECONDS
+    """Processor time, over that of a process that imports numpy, in turn: a busy machine delays both."""
+    pairs = [(_seconds(command), _seconds([sys.executable, "-c", "import numpy"])) for _ in range(3)]
+
+    assert min(own for own, _ in pairs) < PATIENCE * min(peer for _, peer in pairs)
 
 
 def _seconds(command: list[str]) -> float:
@@ -202,6 +204,7 @@ def test_public_names_are_all_there():
     }
 
     assert sorted(dancematch.__all__) == dancematch.__all__
+    assert set(dancematch.__all__) <= set(dir(dancematch))
     assert set(dancematch.__all__) == here | set(dancematch._LAZY)
     assert all(getattr(dancematch, name) is not None for name in dancematch.__all__)
 

@@ -198,7 +198,7 @@ def folder(tmp_path_factory) -> Path:
     formats.write(folder / "teacher.npz", [teacher()])
     formats.write(folder / "mine.npz", [with_arm_down(teacher(), 5.0, 6.5)])
     write_dance(folder / "other.npz", 8)
-    run_main("add", folder / "dances.db", folder / "teacher.npz", "--id", "Thriller")
+    run_main("add", folder / "dances.db", folder / "teacher.npz", "--dance", "Thriller")
     return folder
 
 

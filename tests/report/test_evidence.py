@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from cli_samples import run_main
-from dance_samples import LEGS, dance, hardly_moving, shipped, without, write_dance
+from dance_samples import LEGS, dance, hardly_moving, recorded, shipped, without, write_dance
 from dancematch import formats
-from dancematch.catalogue.records import Dance
 from dancematch.errors import UnknownDanceError
 from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.catalogue import Catalogue, open_catalogue
@@ -73,9 +72,9 @@ def known(folder):
         yield catalogue
 
 
-def evidence_of(catalogue: Catalogue, clip: Path, dance_id: str | None = None) -> Evidence:
+def evidence_of(catalogue: Catalogue, clip: Path, name: str | None = None) -> Evidence:
     query, what, footage = read_query_file(catalogue, clip)
-    return gather_evidence(catalogue, query, what, dance_id=dance_id, footage=footage)
+    return gather_evidence(catalogue, query, what, dance=name, footage=footage)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +91,7 @@ def test_a_report_is_of_what_a_search_finds(found, known, folder):
     (expected, *_) = known.search(folder / "clip.npz").candidates
 
     assert expected == found.match
-    assert ("dance3", "match") == (found.match.dance_id, found.match.verdict)
+    assert ("dance3", "match") == (found.match.name, found.match.verdict)
     assert found.found
     assert headline(found).startswith("Match: seconds 0.0 to ")
     assert re.search(
@@ -109,6 +108,9 @@ def test_any_dance_can_be_asked_about(known, folder):
         found = evidence_of(known, folder / "clip.npz", expected.dance_id)
 
         same = replace(found.match, score=expected.score, log_ratio=expected.log_ratio, parts=expected.parts)
+        (one,), (other,) = found.match.recordings, expected.recordings
+        same = replace(same, recordings=(replace(one, score=other.score, log_ratio=other.log_ratio),))
+        assert (other.score, other.log_ratio) == pytest.approx((one.score, one.log_ratio), rel=1e-4)
         assert expected == replace(same, evalue=expected.evalue)
         assert expected.parts == pytest.approx(found.match.parts, rel=1e-5, abs=1e-6)
         assert (expected.log_ratio, expected.evalue) == pytest.approx(
@@ -138,7 +140,7 @@ def test_no_match_is_said_first(db, folder, tmp_path):
 def test_mirror_and_tempo_are_named(known, folder):
     found = evidence_of(known, folder / "changed.npz")
 
-    assert ("dance5", True) == (found.match.dance_id, found.match.mirrored)
+    assert ("dance5", True) == (found.match.name, found.match.mirrored)
     assert found.match.tempo == pytest.approx(1.2, abs=0.05)
     assert re.search(r", mirrored, at 1\.\d\d times its tempo \(faster\)", headline(found))
     assert "Yes: left and right are exchanged." in render_evidence(found)
@@ -258,7 +260,7 @@ def test_without_skeletons_the_verdict_rests_on_words_alone(known, folder, tmp_p
     (track,) = known.tracks(["dance3"])
     bare = replace(track.fingerprint, bones=None)
     with open_catalogue(tmp_path / "dances.db") as catalogue:
-        catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [bare])
+        catalogue.learn_words(recorded("told", "words.npz", "0" * 64, 0.0), [bare])
         found = evidence_of(catalogue, folder / "clip.npz")
 
     assert found.synchrony is None
@@ -346,8 +348,8 @@ def test_what_agrees_beside_the_matching_segment_is_only_also_alike(known, folde
 def test_what_another_dancer_dances_is_no_doubt(known, tmp_path):
     """Two dancers side by side, each with a dance of her own: the report is about one of them."""
     formats.write(tmp_path / "two.npz", [dance(3, dancer=4), dance(5, dancer=4)])
-    for dance_id, dancer in (("dance3", 1), ("dance5", 2)):
-        found = evidence_of(known, tmp_path / "two.npz", dance_id)
+    for name, dancer in (("dance3", 1), ("dance5", 2)):
+        found = evidence_of(known, tmp_path / "two.npz", name)
 
         assert ("match", dancer) == (found.match.verdict, found.match.dancer)
         assert [] == found.rivals
@@ -408,11 +410,12 @@ def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, mon
     (own,) = known.read_query(folder / "clip.npz").dancers
     passage = [Query(own.words)]
     every = holders(known.engine(), passage)
-    monkeypatch.setattr(holding, "MOST_DANCES", 2)
-    monkeypatch.setattr(type(known.engine()), "score_shortlist", lambda *_: (["dance3", "dance7"], None))
+    monkeypatch.setattr(holding, "MOST_RECORDINGS", 2)
+    three, seven, nine = (known.dance(name).dance_id for name in ("dance3", "dance7", "dance9"))
+    monkeypatch.setattr(type(known.engine()), "score_shortlist", lambda *_: ([three, seven], None))
 
-    assert {"dance3", "dance7", "dance9"} == holders(known.engine(), passage, ["dance9"]).keys()
-    assert {name: every[name] for name in ("dance3", "dance7")} == holders(known.engine(), passage)
+    assert {three, seven, nine} == holders(known.engine(), passage, [nine]).keys()
+    assert {one: every[one] for one in (three, seven)} == holders(known.engine(), passage)
 
 
 def test_what_weakens_a_report_is_said(known, folder, tmp_path):
@@ -436,10 +439,10 @@ def test_words_alone_can_be_reported_on(known, folder, tmp_path):
     run_main("extract", folder / "clip.npz", "--words", "-o", tmp_path / "words.npz")
     with open_catalogue(tmp_path / "dances.db") as catalogue:
         (track,) = known.tracks(["dance3"])
-        catalogue.learn_words(Dance("told", "words.npz", "0" * 64, 0.0), [track.fingerprint])
+        catalogue.learn_words(recorded("told", "words.npz", "0" * 64, 0.0), [track.fingerprint])
         found = evidence_of(catalogue, tmp_path / "words.npz")
 
-    assert ("told", "motion words", False) == (found.match.dance_id, found.clip.kind, found.has_skeletons)
+    assert ("told", "motion words", False) == (found.match.name, found.clip.kind, found.has_skeletons)
     assert 2 == sum("drawn from" in sentence for sentence in cautions(found))
     assert 12 == render_evidence(found).count('class="skeleton"')
 
@@ -460,7 +463,7 @@ def test_the_hashes_are_those_of_the_files(db, folder, tmp_path):
 
     assert hashlib.sha256((folder / "clip.npz").read_bytes()).hexdigest() == found["clip"]["sha256"]
     source = folder / "known" / "dance3.npz"
-    assert hashlib.sha256(source.read_bytes()).hexdigest() == found["reference"]["content_hash"]
+    assert hashlib.sha256(source.read_bytes()).hexdigest() == found["reference"]["recording_id"]
 
 
 def test_the_command_in_a_report_gives_the_same_numbers(db, folder, tmp_path, monkeypatch):
@@ -515,7 +518,9 @@ def hostile(folder, tmp_path_factory) -> Path:
     clip = write_dance(home / "<script>alert(1)</script>.npz".replace("/", "∕"), 3, dancer=4)
     shutil.copy(folder / "dances.db", home)
     with open_catalogue(home / "dances.db") as catalogue:
-        catalogue.add(clip, dance_id=HOSTILE, label=HOSTILE, collection=HOSTILE)
+        catalogue.add(
+            clip, dance=HOSTILE, labels=[HOSTILE], collection=HOSTILE, notes=HOSTILE, performer=HOSTILE
+        )
         found = evidence_of(catalogue, write_dance(home / "<b onclick=1>.npz", 3, dancer=5), HOSTILE)
     write_evidence(home / "report.html", replace(found, command=HOSTILE))
     return home / "report.html"
@@ -593,6 +598,33 @@ def film(tmp_path_factory) -> Path:
     return path
 
 
+def test_a_report_names_the_recording_that_was_matched(folder, tmp_path):
+    """Of a dance of two recordings: which file, who dances it and when; and what is noted of the dance."""
+    with open_catalogue(tmp_path / "dances.db") as catalogue:
+        catalogue.add(folder / "known" / "dance7.npz")
+        facts = {"performer": "Anna", "date": "2021-05", "notes": "from the film", "labels": ["jazz"]}
+        formats.write(tmp_path / "first half.npz", [excerpt(dance(3), 0.0, 4.0)])
+        formats.write(tmp_path / "second half.npz", [excerpt(dance(3), 4.0, dance(3).seconds)])
+        catalogue.add(tmp_path / "first half.npz", dance="Thriller", performer="Ben")
+        catalogue.add(tmp_path / "second half.npz", dance="Thriller", **facts)
+        clip = tmp_path / "clip.npz"
+        formats.write(clip, [excerpt(dance(3, dancer=4), 4.2, 8.2)])
+        found = evidence_of(catalogue, clip, "Thriller")
+    page = render_evidence(found)
+
+    assert ("second half.npz", "Anna", 2) == (
+        found.reference.file, found.reference.performer, found.dance.recordings
+    )  # fmt: skip
+    assert "of the dance Thriller (second half.npz)" in headline(found)
+    for shown in ("second half.npz", "Thriller (jazz)", "Anna · 2021-05", "from the film"):
+        assert shown in page
+    assert "Ben" not in page
+    assert found.dance.dance_id not in page
+    assert {"Thriller", "Anna"} <= {
+        describe_evidence(found)["dance"]["name"], describe_evidence(found)["reference"]["performer"]
+    }  # fmt: skip
+
+
 def test_a_video_is_shown_with_the_skeleton_over_it(db, film):
     with open_catalogue(db, create=False, make_estimator=Onlooker) as known:
         query, clip, footage = read_query_file(known, film)
@@ -600,7 +632,7 @@ def test_a_video_is_shown_with_the_skeleton_over_it(db, film):
         without_footage = gather_evidence(known, query, clip)
     pictures = found.pictures.stills
 
-    assert ("dance3", "video") == (found.match.dance_id, clip.kind)
+    assert ("dance3", "video") == (found.match.name, clip.kind)
     assert 6 == len(pictures)
     for moment, picture in zip(found.moments, pictures, strict=True):
         assert moment.query == pytest.approx(picture.still.seconds, abs=0.11)

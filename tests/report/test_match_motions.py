@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dance_samples import LEGS, dance, digest, shipped, without
+from dance_samples import LEGS, dance, digest, recorded, shipped, without
 from dancematch import formats
-from dancematch.catalogue.records import Dance
 from dancematch.errors import InputError, UnknownDanceError
 from dancematch.motion import FPS, change_tempo, excerpt, heading, mirror
 from dancematch.pipeline.catalogue import open_catalogue
@@ -25,9 +24,9 @@ def known(tmp_path_factory):
     with open_catalogue(tmp_path_factory.mktemp("motions") / "dances.db") as catalogue:
         for seed in range(1, 5):
             name = f"dance{seed}"
-            catalogue.learn(Dance(name, f"{name}.npz", digest(name), 1.0), [dance(seed)])
+            catalogue.learn(recorded(name, f"{name}.npz", digest(name), 1.0), [dance(seed)])
         words = shipped().fingerprint(dance(5))
-        catalogue.learn_words(Dance("words", "words.npz", digest("words"), 1.0), [words])
+        catalogue.learn_words(recorded("words", "words.npz", digest("words"), 1.0), [words])
         yield catalogue
 
 
@@ -65,7 +64,7 @@ def test_both_do_the_same_at_the_same_time(known, change):
     own, theirs = pair_motions(known, query, match)
     late = Motion(np.roll(theirs.joints, 30, axis=0), FPS, BODY15)
 
-    assert "dance2" == match.dance_id
+    assert "dance2" == match.name
     assert (match.query.start, FPS, BODY15) == (own.start, own.fps, own.skeleton)
     assert (own.start, own.joints.shape) == (theirs.start, theirs.joints.shape)
     assert own.seconds == pytest.approx(match.query.seconds, abs=1 / FPS)
@@ -132,8 +131,23 @@ def test_a_dance_of_words_alone_is_decoded(known):
     query, match = find(known, dance(5))
     own, theirs = pair_motions(known, query, match)
 
-    assert "words" == match.dance_id
+    assert "words" == match.name
     assert apart(own, theirs) < 4 * NEAR_METRES  # words keep neither build nor height
+
+
+def test_of_several_recordings_the_one_that_was_matched_is_taken(tmp_path):
+    """Each half of a dance is a recording of its own: a clip of the second is laid on the second."""
+    halves = {"first": (0.0, 4.0), "second": (4.0, dance(2).seconds)}
+    with open_catalogue(tmp_path / "dances.db") as catalogue:
+        for name, seconds in halves.items():
+            new = recorded("both", f"{name}.npz", digest(name), 1.0)
+            catalogue.learn(new, [excerpt(dance(2), *seconds)], join=True)
+        for name, (start, end) in halves.items():
+            query, match = find(catalogue, excerpt(dance(2), start, end))
+            own, theirs = pair_motions(catalogue, query, match)
+
+            assert ("both", f"{name}.npz", digest(name)) == (match.name, match.recording, match.recording_id)
+            assert apart(own, theirs) < NEAR_METRES
 
 
 def test_nothing_is_replaced_unless_it_may_be(known, tmp_path):
@@ -159,7 +173,7 @@ def test_a_file_is_no_folder_for_motions(known, tmp_path):
 
 def test_a_match_with_a_dance_that_is_gone_is_refused(known, tmp_path):
     query, match = find(known, dance(2))
-    for gone in (replace(match, dance_id="polka"), replace(match, reference_dancer=7)):
+    for gone in (replace(match, recording_id=digest("polka")), replace(match, reference_dancer=7)):
         with pytest.raises(UnknownDanceError):
             write_match_motions(known, query, gone, tmp_path / "motions")
 

@@ -40,6 +40,6 @@ def test_a_toy_metric_counts_in_a_search_and_is_explained(tmp_path):
         best = answer.dancers[0].candidates[0]
         why, _ = known.explain(answer.query, best, settings)
 
-    assert "short" == best.dance_id
+    assert "short" == best.dance
     assert best.score == pytest.approx(best.parts["shortness"])
     assert 1.0 == why.metrics["shortness"].weight

@@ -33,7 +33,7 @@ def known(key: int, seed: int | None = None, name: str | None = None) -> KnownTr
     """A dancer whose words are the key's or another seed's; every third is long enough for windows."""
     made = random_words(12 if key % 3 else 40, key if seed is None else seed)
     return KnownTrack(
-        key, name or f"dance {key % 7}-{key}", 1, made, "even" if key % 2 == 0 else "odd",
+        key, name or f"dance {key % 7}-{key}", 1, made, ("even", "all") if key % 2 == 0 else ("all", "odd"),
         collection="b" if key % 5 == 0 else None, period_seconds=2.0 if key % 4 == 0 else None,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from dancematch.cli import dancematch
 from dancematch.errors import InputError
 from dancematch.formats import npz
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.fitting import learn_weights
+from dancematch.pipeline.fitting import _questions, learn_weights
 from dancematch.search.metrics.weight_fitting import RankingQuestion, fit_weights
 from dancematch.search.metrics.weights import checked_weights, read_weights
 
@@ -65,28 +65,28 @@ def test_knowing_nothing_is_judged_as_chance():
 
 
 def test_one_dance_is_not_enough():
-    """One label cannot be judged by another; a question without a right answer asks nothing."""
+    """One dance cannot be judged by another; a question without a right answer asks nothing."""
     alone = [RankingQuestion("only", one.parts, one.right) for one in questions(4, 0)]
     empty = [RankingQuestion("other", one.parts, one.right & False) for one in questions(4, 0)]
 
-    with pytest.raises(InputError, match="two labels or more"):
+    with pytest.raises(InputError, match="two dances or more"):
         fit_weights([*alone, *empty], ["order", "late"])
 
 
-def labelled(path, labels: int, takes: int) -> None:
-    """A catalogue of dances, each by several dancers under one label."""
+def danced(path, dances: int, recordings: int) -> None:
+    """A catalogue of dances, each by several dancers."""
     with open_catalogue(path) as known:
-        for number in range(labels):
-            for dancer in range(1, takes + 1):
+        for number in range(dances):
+            for dancer in range(1, recordings + 1):
                 clip = path.parent / f"dance{number}-{dancer}.npz"
                 npz.write(clip, [dance(number, dancer=dancer)])
-                known.add(clip, label=f"dance{number}")
+                known.add(clip, dance=f"dance{number}")
 
 
 def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
     """What 'eval weights' writes, 'search --weights' takes; nothing is overwritten unasked."""
     catalogue, weights = tmp_path / "dances.db", tmp_path / "weights.json"
-    labelled(catalogue, labels=3, takes=2)
+    danced(catalogue, dances=3, recordings=2)
     asked = [
         "eval",
         "weights",
@@ -108,13 +108,14 @@ def test_weights_are_learnt_from_a_catalogue_and_used_by_a_search(tmp_path):
     found = CliRunner().invoke(
         dancematch, ["search", str(catalogue), clip, "--weights", str(weights), "--json"]
     )
-    assert "dance1-2" == json.loads(found.stdout)["dancers"][0]["candidates"][0]["dance_id"]
+    best = json.loads(found.stdout)["dancers"][0]["candidates"][0]
+    assert ("dance1", "dance1-2.npz") == (best["dance"], best["recording"])
 
 
 def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
     """The same questions; where the default weights answer all of them, nothing is gained, and said so."""
     catalogue = tmp_path / "dances.db"
-    labelled(catalogue, labels=3, takes=2)
+    danced(catalogue, dances=3, recordings=2)
     asked = ["eval", "weights", str(catalogue), "--metrics", "late", "-o", str(tmp_path / "weights.json")]
     done = CliRunner().invoke(dancematch, asked)
     with open_catalogue(catalogue) as known:
@@ -127,31 +128,43 @@ def test_learnt_weights_stand_beside_the_default_ones(tmp_path):
 
 
 def test_no_metric_is_nothing_to_learn(tmp_path):
-    labelled(tmp_path / "dances.db", labels=1, takes=1)
+    danced(tmp_path / "dances.db", dances=1, recordings=1)
     asked = ["eval", "weights", str(tmp_path / "dances.db"), "-o", str(tmp_path / "w.json"), "--metrics", ""]
 
     with pytest.raises(InputError, match=r"weights can be learnt of histogram, .*; got none"):
         CliRunner().invoke(dancematch, asked, catch_exceptions=False)
 
 
-def test_a_catalogue_without_labels_teaches_nothing(tmp_path):
-    """Unlabelled dances are no performances of one dance; metrics that do not exist are named."""
+def test_the_dancers_of_one_recording_do_not_ask_for_each_other(tmp_path):
+    """Two who dance together are no second recording: only the other file of their dance is an answer."""
     with open_catalogue(tmp_path / "dances.db") as known:
-        npz.write(tmp_path / "a.npz", [dance(1)])
-        known.add(tmp_path / "a.npz")
-        with pytest.raises(InputError, match=r"two labels or more .* no dance in .*dances.db has a label"):
+        for number in range(2):
+            for first in (1, 3):
+                clip = tmp_path / f"{number}-{first}.npz"
+                npz.write(clip, [dance(number, first), dance(number, first + 1)])
+                known.add(clip, dance=f"dance{number}")
+        asked = list(_questions(known, ["histogram"], None))
+
+    assert [("dance0", 1)] * 4 + [("dance1", 1)] * 4 == [(one.group, one.right.sum()) for one in asked]
+
+
+def test_a_catalogue_of_single_recordings_teaches_nothing(tmp_path):
+    """Dances of one label are not one dance; metrics that do not exist are named."""
+    with open_catalogue(tmp_path / "dances.db") as known:
+        for number in (1, 2):
+            npz.write(tmp_path / f"{number}.npz", [dance(number)])
+            known.add(tmp_path / f"{number}.npz", labels=["waltz"])
+        with pytest.raises(InputError, match=r"two recordings or more each; .*dances.db has 0 such"):
             learn_weights(known)
         with pytest.raises(InputError, match="magic"):
             learn_weights(known, ["histogram", "magic"])
 
 
-def test_too_few_labels_say_how_to_give_more(tmp_path):
-    """Before any search: how many labels would do, and the command that gives one."""
-    labelled(tmp_path / "dances.db", labels=1, takes=2)
+def test_too_few_dances_say_how_to_give_more(tmp_path):
+    """Before any search: how many dances would do, and the command that gives a second recording."""
+    danced(tmp_path / "dances.db", dances=1, recordings=2)
     with (
         open_catalogue(tmp_path / "dances.db") as known,
-        pytest.raises(
-            InputError, match=r"1 label\(s\) in .* have as many: .*'dancematch add .* --label NAME'"
-        ),
+        pytest.raises(InputError, match=r"has 1 such: .*'dancematch add .* --dance NAME'"),
     ):
         learn_weights(known)

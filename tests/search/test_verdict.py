@@ -136,7 +136,11 @@ def test_too_little_speaks_neither_for_a_dance_nor_against_it():
 def test_filters_count_for_how_often_something_happens_by_accident():
     known = [
         KnownTrack(
-            n, f"dance{n}", 1, shipped().fingerprint(dance(n, 1, 4)), label="summer" if n < 2 else "winter"
+            n,
+            f"dance{n}",
+            1,
+            shipped().fingerprint(dance(n, 1, 4)),
+            labels=("summer" if n < 2 else "winter",),
         )
         for n in range(5)
     ]

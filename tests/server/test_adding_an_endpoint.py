@@ -26,7 +26,7 @@ TOKEN = "a-secret-of-sixteen"  # noqa: S105  (of this test alone)
 class LongestResponse(BaseModel):
     """The longest dance."""
 
-    dance_id: str
+    dance: str
     seconds: float
 
 
@@ -37,7 +37,7 @@ def show_longest(service: ReadyService, label: str | None = None) -> LongestResp
     if not dances:
         raise not_found("not_found", "there is no such dance")
     longest = max(dances, key=lambda dance: dance.seconds)
-    return LongestResponse(dance_id=longest.dance_id, seconds=longest.seconds)
+    return LongestResponse(dance=longest.name, seconds=longest.seconds)
 
 
 @pytest.fixture
@@ -71,6 +71,6 @@ def test_a_toy_endpoint_answers_is_guarded_and_is_described(service, monkeypatch
     refused, found, missing, described = run_async(ask, service)
 
     assert 401 == refused.status_code
-    assert "long" == found.json()["dance_id"]
+    assert "long" == found.json()["dance"]
     assert (404, "not_found") == (missing.status_code, missing.json()["error"])
     assert {"200", "401", "404"} <= set(described.json()["paths"]["/longest"]["get"]["responses"])

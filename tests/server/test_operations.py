@@ -13,6 +13,7 @@ from cli_samples import run_main
 from dance_samples import write_dance
 from dancematch.cache_folder import CACHE_VARIABLE
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.search.kernels.kernel_folder import FOLDER_VARIABLE
 from databases import BINARIES, contents
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -24,7 +25,7 @@ def filled(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("operations")
     with open_catalogue(folder / "dances.db", model="floor") as known:
         for seed in range(3):
-            known.add(write_dance(folder / f"dance{seed}.npz", seed), label="class")
+            known.add(write_dance(folder / f"dance{seed}.npz", seed), labels=["class"])
     return folder / "dances.db"
 
 
@@ -37,6 +38,7 @@ def test_the_commands_work_as_they_are(filled, tmp_path, number, request):
             shutil.copy(filled, tmp_path / name)
     path = [Path(sys.executable).parent, *([BINARIES] if BINARIES else []), os.environ["PATH"]]
     environment = {"PATH": os.pathsep.join(map(str, path)), CACHE_VARIABLE: str(tmp_path / "cache")}
+    environment[FOLDER_VARIABLE] = os.environ[FOLDER_VARIABLE]
     if server:
         postgresql = request.getfixturevalue("postgresql")
         environment["CATALOGUE"] = postgresql.new_database()

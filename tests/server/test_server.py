@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
             collection = "even" if seed % 2 == 0 else None
             known.add(
                 write_dance(folder / f"dance-{seed}.npz", seed),
-                label=f"song {seed % 3}",
+                labels=[f"song {seed % 3}"],
                 collection=collection,
             )
     write_dance(folder / "query.npz", 2, dancer=9)
@@ -75,7 +75,7 @@ def test_dances_come_page_by_page(client):
     names, after, pages = [], None, 0
     while pages == 0 or after:
         page = client.get("/dances", params={"limit": 4} | ({"after": after} if after else {})).json()
-        names += [one["dance_id"] for one in page["dances"]]
+        names += [one["name"] for one in page["dances"]]
         after, pages = page["next"], pages + 1
         assert KNOWN == page["total"]
 
@@ -97,7 +97,7 @@ def test_dances_are_chosen_by_label_collection_and_text(client, asked, expected)
     """Exactly by label and collection, anywhere and in any case by text; signs of SQL mean themselves."""
     page = client.get("/dances", params=asked).json()
 
-    assert (expected, len(expected)) == ([one["dance_id"] for one in page["dances"]], page["total"])
+    assert (expected, len(expected)) == ([one["name"] for one in page["dances"]], page["total"])
 
 
 def test_labels_are_counted(client):
@@ -111,12 +111,19 @@ def best(answer: dict, dancer: int = 1) -> dict:
     return answer["dancers"][dancer - 1]["candidates"][0]
 
 
+def matched(answer: dict, name: str, rest: str = "") -> str:
+    """Where a search tells about its match with the dance of that name."""
+    candidates = [one for dancer in answer["dancers"] for one in dancer["candidates"]]
+    dance_id = next(one["dance_id"] for one in candidates if one["dance"] == name)
+    return f"/searches/{answer['search_id']}/matches/{dance_id}{rest}"
+
+
 def test_a_clip_is_found_at_once_with_a_verdict(client, found):
     """In words and as a number, bounded by what the data support; asked for again, it is the same."""
     first, (dancer,) = best(found), found["dancers"]
 
     assert ("dance-2", KNOWN, [], False) == (
-        first["dance_id"], found["searched"], found["ignored"], found["picture"],
+        first["dance"], found["searched"], found["ignored"], found["picture"],
     )  # fmt: skip
     assert {"match"} == {found["verdict"], dancer["verdict"], first["verdict"]}
     assert dancer["sentence"].startswith("Match: dance-2, 0:00-")
@@ -145,11 +152,11 @@ def test_every_dancer_has_a_verdict(client, folder):
     """Two side by side who dance two known dances: both are found, each can be asked about."""
     formats.write(folder / "two.npz", [dance(1, 5), dance(4, 6)])
     answer = client.post("/search", content=(folder / "two.npz").read_bytes()).json()
-    place = f"/searches/{answer['search_id']}/matches/dance-1"
+    place = matched(answer, "dance-1")
     shown = [client.get(place, params={"dancer": number}).json() for number in (1, 2)]
 
     assert ["match", "match"] == [one["verdict"] for one in answer["dancers"]]
-    assert ["dance-1", "dance-4"] == [best(answer, number)["dance_id"] for number in (1, 2)]
+    assert ["dance-1", "dance-4"] == [best(answer, number)["dance"] for number in (1, 2)]
     assert [1, 2] == [one["match"]["dancer"] for one in shown]
     assert shown[0] == client.get(place).json()
     assert (404, "unknown_dance") == error_of(client.get(place, params={"dancer": 3}))
@@ -178,8 +185,8 @@ def test_words_and_mirrored_clips_are_found_too(client, folder):
     turned = client.post("/search", content=(folder / "mirrored.npz").read_bytes()).json()
     motion = client.get(f"/searches/{spoken['search_id']}/motion").json()
 
-    assert ("dance-3", False) == tuple(best(spoken)[name] for name in ("dance_id", "mirrored"))
-    assert ("dance-4", True) == tuple(best(turned)[name] for name in ("dance_id", "mirrored"))
+    assert ("dance-3", False) == tuple(best(spoken)[name] for name in ("dance", "mirrored"))
+    assert ("dance-4", True) == tuple(best(turned)[name] for name in ("dance", "mirrored"))
     assert motion["decoded"]
 
 
@@ -191,14 +198,14 @@ def test_a_search_may_be_among_some_only_and_say_that_there_is_no_match(client, 
     (dancer,) = answer["dancers"]
 
     assert ("no match", "no match", None) == (answer["verdict"], dancer["verdict"], answer["search_id"])
-    assert {"dance-0", "dance-3"} == {one["dance_id"] for one in dancer["candidates"]}
+    assert {"dance-0", "dance-3"} == {one["dance"] for one in dancer["candidates"]}
     assert {"no match"} == {one["verdict"] for one in dancer["candidates"]}
 
 
 def test_motion_comes_in_millimetres_thinned_and_cut(client):
     """What comes back are the joints that were sent, to the millimetre of what is kept."""
-    whole = client.get("/dances/dance-1/motion").json()
-    part = client.get("/dances/dance-1/motion", params={"fps": 10, "start": 2, "end": 4}).json()
+    whole = client.get("/recordings/dance-1.npz/motion").json()
+    part = client.get("/recordings/dance-1.npz/motion", params={"fps": 10, "start": 2, "end": 4}).json()
     (dancer,), (cut,) = whole["dancers"], part["dancers"]
     sent = dance(1)
     shown = np.array(dancer["frames"]).reshape(-1, 15, 3) * whole["metres_per_unit"]
@@ -212,7 +219,7 @@ def test_motion_comes_in_millimetres_thinned_and_cut(client):
 
 @pytest.mark.parametrize("when", [{"start": 5, "end": 1}, {"start": 9999}])
 def test_a_time_without_a_dancer_has_no_frames(client, when):
-    answer = client.get("/dances/dance-1/motion", params=when)
+    answer = client.get("/recordings/dance-1.npz/motion", params=when)
 
     assert (200, [[]]) == (answer.status_code, [one["frames"] for one in answer.json()["dancers"]])
     assert "same-origin" == answer.headers["cross-origin-resource-policy"]
@@ -220,7 +227,7 @@ def test_a_time_without_a_dancer_has_no_frames(client, when):
 
 def test_words_come_as_they_are_stored(client):
     """One row per step, one word per channel: those that the model makes of the motion."""
-    shown = client.get("/dances/dance-1/words").json()
+    shown = client.get("/recordings/dance-1.npz/words").json()
     (dancer,) = shown["dancers"]
 
     assert list(shipped().codebook.channels) == shown["channels"]
@@ -229,7 +236,7 @@ def test_words_come_as_they_are_stored(client):
 
 def test_a_match_is_explained(client, found):
     """Path, matrix and parts fit together, and the path goes forward in both."""
-    why = client.get(f"/searches/{found['search_id']}/matches/dance-2").json()
+    why = client.get(matched(found, "dance-2")).json()
     path, matrix = why["path"], why["matrix"]
 
     assert why["match"] == best(found)
@@ -248,7 +255,7 @@ def test_a_match_is_explained(client, found):
 
 def test_differences_follow_the_poses(client, found):
     """Moments of both go forward together, with degrees for each bone."""
-    shown = client.get(f"/searches/{found['search_id']}/matches/dance-2/differences").json()
+    shown = client.get(matched(found, "dance-2", "/differences")).json()
     bones = client.get("/about").json()["bones"]
 
     timeline, moments = shown["timeline"], len(shown["timeline"]["query"])
@@ -263,7 +270,7 @@ def test_the_evidence_is_a_page_to_hand_on(client, folder):
     content = (folder / "mirrored.npz").read_bytes()
     asked = {"filename": "../my clip é.npz", "max_evalue": 0.02}
     found = client.post("/search", content=content, params=asked).json()
-    answer = client.get(f"/searches/{found['search_id']}/matches/dance-4/report")
+    answer = client.get(matched(found, "dance-4", "/report"))
     page, policy = answer.text, answer.headers["content-security-policy"]
 
     assert (200, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
@@ -284,7 +291,7 @@ def test_the_evidence_is_a_page_to_hand_on(client, folder):
 
 def test_a_report_takes_the_very_clip_or_none(client, folder, found):
     """Of a motion file there are no pictures, but it is welcome; another file is not."""
-    place = f"/searches/{found['search_id']}/matches/dance-2/report"
+    place = matched(found, "dance-2", "/report")
     own, other = ((folder / name).read_bytes() for name in ("query.npz", "mirrored.npz"))
 
     assert 200 == client.post(place, content=own).status_code
@@ -310,47 +317,61 @@ def test_a_dance_is_learnt_found_and_forgotten(client, folder):
     """Whatever its name: with slashes, signs and letters of any script."""
     name, content = "a/b ?#%é舞", write_dance(folder / "new.npz", 30).read_bytes()
     place = f"/dances/{quote(name, safe='')}"
-    made = client.put(place, content=content, params={"label": "new", "filename": "../../etc/passwd"})
+    said = {"dance": name, "label": "new", "filename": "../../etc/passwd"}
+    made = client.post("/recordings", content=content, params=said)
+    known = client.get(place).json()
 
-    assert (201, name, "../../etc/passwd") == (
-        made.status_code, made.json()["dance_id"], made.json()["source"],
-    )  # fmt: skip
-    assert made.json() == client.get(place).json() == client.put(place, content=content).json()
+    assert (201, name, "passwd") == (made.status_code, made.json()["dance"], made.json()["file"])
+    assert (["new"], [made.json()]) == (known["labels"], known["recordings"])
+    assert known == client.get(f"/dances/{known['dance_id']}").json()
+    again = client.post("/recordings", content=content, params={"dance": name})
+    assert (200, made.json()) == (again.status_code, again.json())
+    assert made.json() == client.get(f"/recordings/{hashlib.sha256(content).hexdigest()}").json()
     found = client.post("/search", content=write_dance(folder / "again.npz", 30, dancer=5).read_bytes())
-    assert name == best(found.json())["dance_id"]
+    assert (name, known["dance_id"]) == tuple(best(found.json())[one] for one in ("dance", "dance_id"))
     assert 204 == client.delete(place).status_code
     assert (404, "unknown_dance") == error_of(client.get(place))
     assert KNOWN == client.get("/health").json()["dances"]
 
 
 def test_a_dance_can_be_learnt_from_words_alone(client, folder):
-    """It is found; it has no skeletons or video, and its answer says so."""
+    """It is found; it has no skeletons or video, and its answer says so. It is named by its file."""
     words_files.write(folder / "other-words.npz", [shipped().fingerprint(dance(31))])
-    made = client.put("/dances/spoken", content=(folder / "other-words.npz").read_bytes())
+    content = (folder / "other-words.npz").read_bytes()
+    made = client.post("/recordings", content=content, params={"filename": "spoken.npz"})
 
     assert (201, False, False) == (made.status_code, made.json()["motion"], made.json()["video"])
-    assert (404, "not_found") == error_of(client.get("/dances/spoken/motion"))
-    listed = {one["dance_id"]: one["motion"] for one in client.get("/dances").json()["dances"]}
+    assert (404, "not_found") == error_of(client.get("/recordings/spoken.npz/motion"))
+    listed = {one["name"]: one["motion"] for one in client.get("/dances").json()["dances"]}
     assert {"spoken": False} | {f"dance-{seed}": True for seed in range(KNOWN)} == listed
-    assert 1 == len(client.get("/dances/spoken/words").json()["dancers"])
-    assert 204 == client.delete("/dances/spoken").status_code
+    assert 1 == len(client.get("/recordings/spoken.npz/words").json()["dancers"])
+    assert 204 == client.delete("/recordings/spoken.npz").status_code
+    assert (404, "unknown_dance") == error_of(client.get("/dances/spoken"))
 
 
-def test_a_name_or_content_that_is_taken_is_error_of(client, folder):
-    """Neither is another dance's name given away nor one content kept twice."""
+def test_a_name_or_content_that_is_taken_is_refused(client, folder):
+    """Neither is another dance's name given away nor one content kept twice; the refusal says where it is."""
     known, other = ((folder / f"dance-{n}.npz").read_bytes() for n in (0, 1))
-
-    assert 200 == client.put("/dances/dance-0", content=known).status_code
-    assert (409, "dance_exists") == error_of(client.put("/dances/dance-0", content=other))
-    assert (409, "dance_exists") == error_of(client.put("/dances/other", content=known))
     new = write_dance(folder / "taken.npz", 33).read_bytes()
-    assert (409, "dance_exists") == error_of(client.put("/dances/dance-0", content=new))
+
+    def add(content: bytes, **said: object) -> httpx.Response:
+        return client.post("/recordings", content=content, params=said)
+
+    assert 200 == add(known, dance="dance-0").status_code
+    assert (409, "dance_exists") == error_of(add(other, dance="dance-0"))
+    assert (409, "dance_exists") == error_of(add(known, dance="other", join=True))
+    assert "'dance-0.npz' of 'dance-0'" in add(known, dance="other").json()["message"]
+    assert (409, "dance_exists") == error_of(add(new, dance="dance-0"))
+    assert KNOWN == client.get("/dances").json()["total"]
 
 
 def test_the_map_puts_every_dance_somewhere(client):
     places = client.get("/map").json()
 
-    assert [f"dance-{seed}" for seed in range(KNOWN)] == [one["dance_id"] for one in places["dances"]]
+    names = [one["name"] for one in client.get("/dances").json()["dances"]]
+
+    assert [f"dance-{seed}" for seed in range(KNOWN)] == [one["name"] for one in places["dances"]] == names
+    assert {("song 1",)} == {tuple(one["labels"]) for one in places["dances"] if one["name"] == "dance-4"}
     assert 1.0 == max(max(abs(one["x"]), abs(one["y"])) for one in places["dances"])
     assert places == client.get("/map").json()
     assert 2 == len(client.get("/map", params={"limit": 2}).json()["dances"])
@@ -362,7 +383,7 @@ def test_metrics_count_what_was_asked(client):
     client.get("/dances/nowhere")
     text = client.get("/metrics").text
 
-    assert 'dancematch_requests_total{method="GET",route="/dances/{dance_id}",status="404"}' in text
+    assert 'dancematch_requests_total{method="GET",route="/dances/{dance}",status="404"}' in text
     assert f"dancematch_dances {KNOWN}.0" in text
     assert 'dancematch_searches_total{verdict="match"}' in text
     assert 'dancematch_request_seconds_bucket{le="+Inf",route="/search"}' in text
@@ -375,7 +396,7 @@ def test_errors_name_no_path_of_the_server(client, folder):
         client.get("/dances/unknown"),
         client.post("/search", content=b'{"a": 1}'),
         client.post("/search", content=(folder / "query.npz").read_bytes()[:500]),
-        client.put("/dances/x", content=b"HIERARCHY\nROOT"),
+        client.post("/recordings?dance=x", content=b"HIERARCHY\nROOT"),
     ]
 
     assert [404, 422, 422, 422] == [error_of(answer)[0] for answer in answers]
@@ -395,8 +416,19 @@ def test_errors_name_no_path_of_the_server(client, folder):
         ("POST", "/search?collection=nosuch", (422, "input")),
         ("POST", "/dances", (405, "method_not_allowed")),
         ("GET", "/nowhere", (404, "not_found")),
-        ("PUT", "/dances/" + 201 * "x", (422, "input")),
+        ("PUT", "/dances/new", (405, "method_not_allowed")),
+        ("POST", "/recordings?dance=" + 201 * "x", (422, "input")),
+        ("POST", "/recordings", (422, "input")),  # of no dance
+        ("POST", "/recordings?dance=x&label=a%3Bb", (422, "input")),
+        ("POST", "/recordings?dance=x&date=yesterday", (422, "input")),
+        ("PATCH", "/dances/unknown", (404, "unknown_dance")),
         ("DELETE", "/dances/unknown", (404, "unknown_dance")),
+        ("GET", "/recordings/unknown", (404, "unknown_recording")),
+        ("PATCH", "/recordings/unknown", (404, "unknown_recording")),
+        ("DELETE", "/recordings/unknown", (404, "unknown_recording")),
+        ("GET", "/recordings/unknown/poster", (404, "unknown_recording")),
+        ("GET", "/recordings/dance-1.npz/poster", (404, "not_found")),
+        ("GET", "/recordings/dance-1.npz/video", (404, "not_found")),
     ],
 )
 def test_errors_have_one_shape(client, method, place, expected):
@@ -416,7 +448,7 @@ def test_errors_have_one_shape(client, method, place, expected):
             "/search?label=nosuch",
             "no dance in the catalogue has the label 'nosuch'; 'dancematch list'",
         ),
-        ("GET", "/dances/dance-1/motion?dancer=99", "'dance-1' has no dancer 99; there is 1"),
+        ("GET", "/recordings/dance-1.npz/motion?dancer=99", "'dance-1.npz' has no dancer 99; there is 1"),
     ],
 )
 def test_errors_are_sentences_for_people(client, method, place, sentence):
@@ -426,7 +458,7 @@ def test_errors_are_sentences_for_people(client, method, place, sentence):
 
 def test_a_dancer_who_is_not_there_is_not_found(client, found):
     """Of a dance as of a query; the dancer who is there is shown."""
-    for place in ("/dances/dance-1/motion", f"/searches/{found['search_id']}/motion"):
+    for place in ("/recordings/dance-1.npz/motion", f"/searches/{found['search_id']}/motion"):
         assert (404, "not_found") == error_of(client.get(place, params={"dancer": 99}))
         assert [1] == [one["dancer"] for one in client.get(place, params={"dancer": 1}).json()["dancers"]]
 
@@ -435,7 +467,7 @@ def test_a_photograph_is_neither_learnt_nor_recognised(client, tmp_path):
     """The sentence is the one that the command line says."""
     formats.write(tmp_path / "photo.npz", [standing(120)])
     sent = {"content": (tmp_path / "photo.npz").read_bytes(), "params": {"filename": "photo.npz"}}
-    answers = [client.put("/dances/photo", **sent), client.post("/search", **sent)]
+    answers = [client.post("/recordings", **sent), client.post("/search", **sent)]
 
     assert 2 * [(422, "no_dancer")] == [error_of(answer) for answer in answers]
     assert [f"no dancer in {what}: 4.0 s, does not move" for what in ("photo.npz", "the file")] == [
@@ -514,11 +546,22 @@ def test_tokens_say_who_may_do_what(folder, tmp_path):
         client = server.client
         for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {READ}"}):
             assert (401, "unauthorised") == error_of(client.get("/dances", headers=header))
-        assert (401, "unauthorised") == error_of(client.put("/dances/x", content=clip))
-        assert (403, "forbidden") == error_of(client.put("/dances/x", content=clip, headers=reader))
-        assert 201 == client.put("/dances/x", content=clip, headers=writer).status_code
+        new = "/recordings?dance=x"
+        assert (401, "unauthorised") == error_of(client.post(new, content=clip))
+        assert (403, "forbidden") == error_of(client.post(new, content=clip, headers=reader))
+        made = client.post(new, content=clip, headers=writer)
+        assert 201 == made.status_code
         assert 200 == client.post("/search", content=clip, headers=reader).status_code
-        assert (403, "forbidden") == error_of(client.delete("/dances/x", headers=reader))
+        recording = f"/recordings/{made.json()['recording_id']}"
+        for method, place in (
+            ("DELETE", "/dances/x"), ("PATCH", "/dances/x"), ("DELETE", recording), ("PATCH", recording),
+            ("POST", "/edits"), ("POST", "/edits/undo"), ("POST", "/index"),
+        ):  # fmt: skip
+            assert (403, "forbidden") == error_of(client.request(method, place, json={}, headers=reader))
+            assert (401, "unauthorised") == error_of(client.request(method, place, json={}))
+        events = f"/jobs/{32 * '0'}/events"
+        assert (401, "unauthorised") == error_of(client.get(events))
+        assert (404, "unknown_job") == error_of(client.get(events, headers=reader))
         assert ["read"] == client.get("/about", headers=reader).json()["scopes"]
         assert ["read", "write"] == client.get("/about", headers=writer).json()["scopes"]
         ours = reader | {"Origin": "https://ours.example"}

@@ -274,7 +274,7 @@ def test_streams_beyond_the_limit_are_refused_before_they_begin(server):
 
     assert [200] * 2 + [429] * 4 == sorted(status for status, _ in opened)
     for status, text in opened:
-        assert text.startswith("event: job\n" if status == 200 else '{"error":"busy"')
+        assert text.startswith("event: progress\n" if status == 200 else '{"error":"busy"')
 
 
 def test_a_motion_file_never_stops_the_service(tmp_path):

@@ -3,12 +3,16 @@
 import json
 import signal
 import threading
+from dataclasses import asdict
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dance_samples import dance, write_dance
+from dance_samples import dance, digest, write_dance
 from dancematch.errors import NoDancerError
+from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.analysis.worker_process import WorkerSetup
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.server.access.tokens import ALL_SCOPES
 from dancematch.server.jobs.child import analyse_upload
@@ -18,6 +22,8 @@ from dancematch.server.limits import MAX_ATTEMPTS
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.problems import Redaction, RefusedError
 from dancematch.server.routes.jobs import cancel_job
+from dancematch.server.schemas.requests import RecordingRequest
+from dancematch.server.service import Service
 from server_samples import PUPPET_WORKER, PUPPETS, serving, wait_for
 
 
@@ -50,7 +56,7 @@ def test_a_video_is_searched_for_in_a_job(server):
         job[name] for name in ("state", "kind", "filename", "progress")
     )
     (found,) = result["dancers"][0]["candidates"]
-    assert ("dance-2", "match", True) == (found["dance_id"], result["verdict"], result["picture"])
+    assert ("dance-2", "match", True) == (found["dance"], result["verdict"], result["picture"])
     assert result == server.client.get(f"/searches/{result['search_id']}").json()
     picture = server.client.get(f"/searches/{result['search_id']}/picture").json()["dancers"][0]
     assert [500, 250] == picture["frames"][0][:2]
@@ -58,19 +64,75 @@ def test_a_video_is_searched_for_in_a_job(server):
 
 
 def test_a_video_is_learnt_in_a_job_and_kept_if_that_is_wanted(server):
-    """PUT, wait, look at it; once it is forgotten, so is its video."""
-    answer = server.client.put("/dances/seven", content=b"7", params={"label": "odd", "filename": "7.mp4"})
+    """Sent, waited for, looked at with all that was said of it; once it is forgotten, so is its video."""
+    said = {
+        "dance": "seven", "label": ["odd", "prime"], "filename": "7.mp4", "performer": "Ann",
+        "date": "2020", "url": "https://example.org/7", "collection": "numbers", "notes": "a number",
+    }  # fmt: skip
+    answer = server.client.post("/recordings", content=b"7", params=said)
     job = server.finished(answer.json()["job_id"])
+    result, known = job["result"], server.client.get("/dances/seven").json()
 
-    assert ("done", "seven", "odd", "7.mp4", True, True) == (
-        job["state"], *(job["result"][name] for name in ("dance_id", "label", "source", "motion", "video")),
+    assert ("done", "seven", "7.mp4", True, True) == (
+        job["state"], job["dance"], *(result[name] for name in ("file", "motion", "video")),
     )  # fmt: skip
-    assert round(dance(7).seconds, 1) == job["result"]["seconds"]
-    again = server.client.put("/dances/seven", content=b"7")
-    assert (200, "seven") == (again.status_code, again.json()["dance_id"])
-    assert b"7" == server.client.get("/dances/seven/video").content
+    assert ["Ann", "2020", "https://example.org/7"] == [result[one] for one in ("performer", "date", "url")]
+    assert [["odd", "prime"], "numbers", "a number", True] == [
+        known[one] for one in ("labels", "collection", "notes", "video")
+    ]
+    assert round(dance(7).seconds, 1) == result["seconds"]
+    again = server.client.post("/recordings", content=b"7", params={"dance": "seven"})
+    assert (200, result["recording_id"]) == (again.status_code, again.json()["recording_id"])
+    assert b"7" == server.client.get("/recordings/7.mp4/video").content
     assert 204 == server.client.delete("/dances/seven").status_code
-    assert 404 == server.client.get("/dances/seven/video").status_code
+    assert 404 == server.client.get("/recordings/7.mp4/video").status_code
+    assert [] == list(videos_of(server).iterdir())
+
+
+def videos_of(server) -> Path:
+    return Path(server.process.args[2] + ".service") / "videos"
+
+
+def test_a_video_goes_with_its_recording_and_stays_through_merges(server):
+    """Two dances become one: both videos are there; each recording that is removed takes its own along."""
+    for number in (8, 9):
+        params = {"filename": f"{number}.mp4"}
+        job = server.client.post("/recordings", content=str(number).encode(), params=params).json()
+        assert "done" == server.finished(job["job_id"])["state"]
+    merged = server.client.patch("/dances/8", json={"merge_into": "9"}).json()
+
+    assert [True, True] == [one["video"] for one in merged["dance"]["recordings"]]
+    assert 204 == server.client.delete("/recordings/8.mp4").status_code
+    assert [b"9"] == [path.read_bytes() for path in videos_of(server).iterdir()]
+    assert 204 == server.client.delete("/recordings/9.mp4").status_code
+    assert [] == list(videos_of(server).iterdir())
+
+
+def test_a_recording_that_was_added_right_before_the_end_is_found_again(tmp_path):
+    """A job that is done once more adds nothing and has the recording as its result."""
+    with open_catalogue(tmp_path / "dances.db") as known:
+        service = Service(Options(str(tmp_path / "dances.db")), known)
+        new, found = RecordingRequest("a", label=["x"]), Analysis(Path("a"), (dance(1),), kind="motion file")
+        results = [
+            service._complete(Job("add", "", digest("a"), parameters=asdict(new)), found) for _ in "12"
+        ]
+        assert results[0] == results[1]
+        assert (1, ("x",)) == (len(known.recordings()), known.dance("a").labels)
+        service.close()
+
+
+def test_videos_of_recordings_that_others_removed_go_when_the_service_starts(tmp_path):
+    with open_catalogue(tmp_path / "dances.db") as known:
+        added = known.add(write_dance(tmp_path / "a.npz", 1))
+        (kept,) = known.recordings(added.dance)
+        service = Service(Options(str(tmp_path / "dances.db")), known)
+        for recording_id in (kept.recording_id, digest("gone")):
+            service.folder.videos.joinpath(f"{recording_id}.video").touch()
+        service.recordings.delete_videos_of_removed()
+        left = [path.stem for path in service.folder.videos.iterdir()]
+        service.close()
+
+    assert [kept.recording_id] == left
 
 
 def test_a_file_that_ends_its_worker_ends_nothing_else(server):
@@ -85,7 +147,8 @@ def test_what_a_worker_ignored_comes_with_the_reason(tmp_path):
     """Dancers, pictures and ignored tracks come through the process; no file of it stays."""
     clip = tmp_path / "clip.video"
     clip.write_text("3")
-    found = analyse_upload(clip, PUPPET_WORKER, WorkLimits(), on_progress=print, stop=threading.Event())
+    setup = WorkerSetup(WorkLimits(), command=PUPPET_WORKER)
+    found = analyse_upload(clip, setup, on_progress=print, stop=threading.Event())
 
     assert (1, 1) == (len(found.motions), len(found.images))
     assert ["1.0 s, too short"] == [one.reason for one in found.ignored]
@@ -106,8 +169,9 @@ def test_a_worker_takes_no_more_than_it_may(tmp_path, tale, seconds, complaint):
     clip = tmp_path / "clip.video"
     clip.write_text(tale)
     limits = WorkLimits(seconds, 1 << 30)
+    setup = WorkerSetup(limits, command=PUPPET_WORKER)
     with pytest.raises((RefusedError, NoDancerError), match=complaint):
-        analyse_upload(clip, PUPPET_WORKER, limits, on_progress=print, stop=threading.Event())
+        analyse_upload(clip, setup, on_progress=print, stop=threading.Event())
 
     assert [clip] == list(tmp_path.iterdir())
 
@@ -132,15 +196,17 @@ def test_beyond_the_queue_a_file_is_refused_for_now(server):
 
 
 def test_events_report_progress_and_end_with_the_job(server):
-    """The stream begins with the job as it is and ends with its result."""
+    """The stream begins with how far the job is and ends with its result."""
     job_id = begun(server, 0)
     with server.client.stream("GET", f"/jobs/{job_id}/events") as stream:
         assert "text/event-stream" == stream.headers["content-type"].partition(";")[0]
         lines = list(stream.iter_lines())
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    *before, last = [line for line in lines if line.startswith("event")]
 
-    assert {"event: job"} == {line for line in lines if line.startswith("event")}
+    assert (set(before), last) == ({"event: progress"}, "event: done")
     assert ("done", 1.0) == (events[-1]["state"], events[-1]["progress"])
+    assert server.client.get(f"/jobs/{job_id}").json() == events[-1]
     assert (200, b"") == ((only := server.client.head(f"/jobs/{job_id}/events")).status_code, only.content)
     assert sorted(job["progress"] for job in events) == [job["progress"] for job in events]
 
@@ -156,11 +222,11 @@ def test_a_job_cancelled_in_its_last_step_says_what_became_of_it(tmp_path, kind,
     def complete(job, _analysis):
         last_step.set()
         wait_for(lambda: job.job_id in runner._cancelled)  # nothing public shows that a cancel has begun
-        return {"dance_id": "waltz"}
+        return {"dance": "waltz"}
 
     options = Options("dances.db", workers=1, worker=PUPPET_WORKER)
     runner = JobRunner(table, uploads, options, Redaction("dances.db", str(uploads)), complete)
-    job = Job(kind, "clip.video", "digest", dance_id="waltz")
+    job = Job(kind, "clip.video", "digest", dance="waltz")
     runner.submit(job)
     runner.start()
     assert last_step.wait(60)
@@ -183,7 +249,7 @@ def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):
     catalogue, uploads = tmp_path / "dances.db", tmp_path / "dances.db.service" / "uploads"
     with serving(catalogue, command=PUPPETS) as server:
         first = begun(server, "endless")
-        second = server.client.put("/dances/four", content=b"4").json()["job_id"]
+        second = server.client.post("/recordings?dance=four", content=b"4").json()["job_id"]
         wait_for(lambda: running(server, first))
         assert 0 == server.stop(signal.SIGTERM)
     with serving(catalogue, command=PUPPETS) as server:
@@ -198,7 +264,7 @@ def test_a_server_that_ends_goes_on_with_its_jobs_when_it_is_back(tmp_path):
 
     assert ["4", "endless"] == kept
     assert ["done", "done"] == states
-    assert ["four"] == [one["dance_id"] for one in known["dances"]]
+    assert ["four"] == [one["name"] for one in known["dances"]]
     assert [] == list(uploads.iterdir())
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from cli_samples import run_main
-from dance_samples import dance, digest, random_words, save_small_model, shipped, write_dance
-from dancematch.catalogue.listing import read_dance, read_page, sample_names
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dance_samples import dance, digest, random_words, recorded, save_small_model, shipped, write_dance
+from dancematch.catalogue.listing import read_dance, read_names, read_page, sample_dance_ids
+from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.analysis.clip_files import find_clips
 from dancematch.pipeline.analysis.file_analysis import Analysis, error_named
@@ -182,7 +182,7 @@ def test_every_error_of_the_library_has_a_name_on_the_wire(kind):
     """Also one that a worker process reports by the name of its class."""
     answer = Redaction("x.db", "x.db.service").answer_for(error_named(kind.__name__, "a sentence"))
 
-    assert answer.status in (404, 409, 422, 503)
+    assert answer.status in (404, 409, 412, 422, 503)
     assert {"error": answer.error, "message": "a sentence"} == answer.body()
 
 
@@ -288,12 +288,13 @@ def test_pages_together_are_everything_in_order(tmp_path_factory, names, limit):
     """Whatever the names and the size of a page: each dance once, sorted as Python sorts."""
     store = Store(tmp_path_factory.mktemp("pages") / "dances.db", "toy")
     store.add_many(
-        [(Dance(name, name, digest(name), 1.0), [StoredTrack(random_words(4, 0))]) for name in names]
+        [(recorded(name, name, digest(name), 1.0), [StoredTrack(random_words(4, 0))]) for name in names]
     )
     found: list[str] = []
     while page := read_page(store, after=found[-1] if found else None, limit=limit).dances:
-        found += [one.dance_id for one in page]
-    chosen = sample_names(store, limit)
+        found += [one.name for one in page]
+    named = read_names(store)
+    chosen = [named[one] for one in sample_dance_ids(store, limit)]
     store.close()
 
     assert sorted(names) == found

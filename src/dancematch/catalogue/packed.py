@@ -19,9 +19,11 @@ from dancematch.catalogue.sql.rows import (
     excluded_words,
     fingerprint_of,
     read_excluded_spans,
+    read_labels,
+    require_labels,
     require_values,
 )
-from dancematch.catalogue.sql.schema import dances, tracks
+from dancematch.catalogue.sql.schema import dances, recordings, tracks
 from dancematch.errors import CatalogueError, InputError
 from dancematch.tracks import PackedTracks, pack_stored_words
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
@@ -29,7 +31,8 @@ from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, Span
 TRACKS = 1 << 14  # in one piece: short dances then fill a block of stage one each
 
 _COLUMNS = (
-    tracks.c.key, dances.c.dance_id, tracks.c.dancer, dances.c.label, dances.c.collection, tracks.c.dance,
+    tracks.c.key, dances.c.name, dances.c.dance_id, tracks.c.dancer, dances.c.collection, recordings.c.dance,
+    tracks.c.recording,
     tracks.c.start, tracks.c.seconds_per_word, tracks.c.channels, tracks.c.vocabulary, tracks.c.words,
     tracks.c.visibility, tracks.c.bones, tracks.c.period_seconds, tracks.c.words_checksum,
 )  # fmt: skip
@@ -51,17 +54,26 @@ def _read_pieces(database: Database, states: list[State], shard: ShardOf | None)
         states.append(database.state(connection))
         database.require_ours(connection)
         excluded = read_excluded_spans(connection, database.where)
-        query = sa.select(*_COLUMNS).join(dances).order_by(tracks.c.key)
+        labelled = read_labels(connection)
+        query = sa.select(*_COLUMNS).select_from(tracks.join(recordings).join(dances)).order_by(tracks.c.key)
         if shard is not None:
-            query = query.where(tracks.c.dance % shard.of == shard.number)  # as `ShardOf.holds`
+            query = query.where(recordings.c.dance % shard.of == shard.number)  # as `ShardOf.holds`
         with connection.execution_options(yield_per=TRACKS).execute(query) as found:
             for rows in found.partitions():
-                yield _pack(database, rows, excluded)
+                yield _pack(database, rows, excluded, labelled)
 
 
-def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequence[Span]]) -> PackedTracks:
+def _pack(
+    database: Database,
+    rows: Sequence[Any],
+    excluded: Mapping[int, Sequence[Span]],
+    labelled: Mapping[int, tuple[str, ...]],
+) -> PackedTracks:
     columns = dict(zip((column.name for column in _COLUMNS), zip(*rows, strict=True), strict=True))
     require_values(columns, database.where)
+    of_tracks = [labelled.get(dance, ()) for dance in columns["dance"]]
+    for name, some in zip(columns["name"], of_tracks, strict=True):
+        require_labels(name, some, database.where)
     vocabulary, channels = columns["vocabulary"][0], columns["channels"][0]
     try:
         words = np.frombuffer(b"".join(columns["words"]), dtype="<u2").reshape(-1, channels)
@@ -76,14 +88,16 @@ def _pack(database: Database, rows: Sequence[Any], excluded: Mapping[int, Sequen
     checksums = tuple(map(checksum_of_words, *(columns[name] for name in OF_WORDS)))
     if checksums != columns["words_checksum"] or not _is_sound(columns, words, lengths, clocks):
         raise _damaged(database, rows)
-    for dance, clock, end, length in zip(columns["dance"], clocks, np.cumsum(lengths), lengths, strict=True):
-        for span in excluded.get(dance, ()):
+    ends = np.cumsum(lengths)
+    for recording, clock, end, length in zip(columns["recording"], clocks, ends, lengths, strict=True):
+        for span in excluded.get(recording, ()):
             hidden = excluded_words(span, *clock.tolist())
             visibility[end - length : end][hidden] = 0
             bones[end - length : end][hidden] = BONES_UNSEEN
     return PackedTracks(
         np.array(columns["key"], dtype=np.int64), columns["dance_id"], columns["dancer"],
-        columns["label"], columns["collection"], periods,
+        of_tracks, columns["collection"], periods,
+        np.array(columns["recording"], dtype=np.int64),
         pack_stored_words(words, visibility, lengths, clocks, bones, vocabulary),
     )  # fmt: skip
 
@@ -126,7 +140,7 @@ def _damaged(database: Database, rows: Sequence[Any]) -> CatalogueError:
         try:
             fingerprint_of(named, database.model_id)
         except (ValueError, TypeError, InputError):
-            return damaged_words(database.where, named["dance_id"])
+            return damaged_words(database.where, named["name"])
         if words_checksum(named) != named["words_checksum"]:
-            return damaged_words(database.where, named["dance_id"])
+            return damaged_words(database.where, named["name"])
     return CatalogueError(f"{database.where} holds words of several kinds: it is damaged")

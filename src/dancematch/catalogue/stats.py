@@ -8,7 +8,15 @@ import sqlalchemy as sa
 from dancematch.catalogue.sql.bulk_insert import is_among
 from dancematch.catalogue.sql.connection import bytes_on_disk
 from dancematch.catalogue.sql.database import Database
-from dancematch.catalogue.sql.schema import VERSION, dances, exclusions, metadata, tracks
+from dancematch.catalogue.sql.schema import (
+    VERSION,
+    dances,
+    exclusions,
+    labels,
+    metadata,
+    recordings,
+    tracks,
+)
 
 
 @dataclass(frozen=True)
@@ -19,9 +27,10 @@ class CatalogueStats:
     version: int
     generation: int
     dances: int
+    recordings: int
     dancers: int
     with_skeletons: int  # dancers
-    seconds: float  # of dances
+    seconds: float  # of recordings
     words: int  # one per step and channel
     exclusions: int
     periodic_share: float | None  # of the dancers; None if there is none
@@ -38,39 +47,43 @@ def count_stats(database: Database) -> CatalogueStats:
         sa.func.sum(sa.func.length(tracks.c.words)),
         sa.func.count(tracks.c.period_seconds),
     ).select_from(tracks)
-    of_dances = sa.select(sa.func.count(), sa.func.sum(dances.c.seconds)).select_from(dances)
+    of_recordings = sa.select(sa.func.count(), sa.func.sum(recordings.c.seconds)).select_from(recordings)
     with database.transaction() as connection:
         dancers, skeletons, word_bytes, periodic = connection.execute(of_tracks).one()
-        number, seconds = connection.execute(of_dances).one()
+        recorded, seconds = connection.execute(of_recordings).one()
         return CatalogueStats(
             model_id=database.fact(connection, "model_id"),
             version=VERSION,
             generation=int(database.fact(connection, "generation")),
-            dances=number,
+            dances=_count(connection, dances),
+            recordings=recorded,
             dancers=dancers,
             with_skeletons=skeletons,
             seconds=float(seconds or 0),
             words=int(word_bytes or 0) // 2,
-            exclusions=connection.execute(sa.select(sa.func.count()).select_from(exclusions)).scalar_one(),
+            exclusions=_count(connection, exclusions),
             periodic_share=periodic / dancers if dancers else None,
-            by_collection=_count_by(connection, dances.c.collection),
-            by_label=_count_by(connection, dances.c.label),
+            by_collection=_count_by(connection, dances, dances.c.collection),
+            by_label=_count_by(connection, dances.join(labels, isouter=True), labels.c.label),
             bytes_on_disk=bytes_on_disk(connection, metadata.tables),
         )
 
 
-def stored_bytes(database: Database, dance_ids: Sequence[str]) -> int:
-    """Return how many bytes the words and skeletons of these dances take."""
+def stored_bytes(connection: sa.Connection, recording_keys: Sequence[int]) -> int:
+    """Return how many bytes the words and skeletons of these recordings take."""
     columns = [column for column in tracks.c if isinstance(column.type, sa.LargeBinary)]
     size = sum(sa.func.coalesce(sa.func.length(column), 0) for column in columns)
-    with database.transaction() as connection:
-        wanted = is_among(connection, dances.c.dance_id, dance_ids)
-        query = sa.select(sa.func.sum(size)).select_from(tracks.join(dances)).where(wanted)
-        return int(connection.execute(query).scalar() or 0)
+    wanted = is_among(connection, tracks.c.recording, recording_keys)
+    query = sa.select(sa.func.sum(size)).select_from(tracks).where(wanted)
+    return int(connection.execute(query).scalar() or 0)
 
 
-def _count_by(connection: sa.Connection, column: sa.Column[str]) -> dict[str, int]:
+def _count(connection: sa.Connection, table: sa.Table) -> int:
+    return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+
+def _count_by(connection: sa.Connection, table: sa.FromClause, column: "sa.Column[str]") -> dict[str, int]:
     """Return the number of dances per value, the most frequent first."""
     value = sa.func.coalesce(column, "")
-    rows = connection.execute(sa.select(value, sa.func.count()).group_by(value))
+    rows = connection.execute(sa.select(value, sa.func.count()).select_from(table).group_by(value))
     return dict(sorted(((name, count) for name, count in rows), key=lambda pair: (-pair[1], str(pair[0]))))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.records import Dance, StoredTrack
+from dancematch.catalogue.records import StoredTrack
 from dancematch.catalogue.sql.schema import tracks
 from dancematch.errors import ModelMismatchError
 from dancematch.types import Fingerprint
@@ -65,14 +65,13 @@ def find_kind_problem(kinds: Iterable[WordKind], expected: WordKind | None) -> s
 
 def require_one_kind(
     where: str,
-    batch: Sequence[tuple[Dance | str, Sequence[StoredTrack]]],
+    batch: Sequence[tuple[str, Sequence[StoredTrack]]],
     expected: WordKind | None = None,
 ) -> None:
-    """Refuse dances, or their names, whose words cannot be compared with those expected, or each other."""
-    made = [(dance, [_kind_of(track.fingerprint) for track in dancers]) for dance, dancers in batch]
+    """Refuse dances, given by name, whose words cannot be compared with those expected, or each other."""
+    made = [(name, [_kind_of(track.fingerprint) for track in dancers]) for name, dancers in batch]
     expected = expected or most_common_kind(kind for _, kinds in made for kind in kinds)
-    for dance, kinds in made:
+    for name, kinds in made:
         problem = find_kind_problem(kinds, expected)
         if problem is not None:
-            name = dance if isinstance(dance, str) else dance.dance_id
             raise ModelMismatchError(f"{name!r} was not stored in {where}: {problem}")

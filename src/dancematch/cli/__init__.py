@@ -4,6 +4,7 @@ Results go to stdout, everything else to stderr; `exit_codes.py` names the exit 
 """
 
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -20,6 +21,10 @@ from dancematch.control_characters import escape_controls
 from dancematch.errors import DanceMatchError
 from dancematch.temporary_folder import clear_abandoned
 
+# New objects after which Python looks for garbage, 700 by default: a tenth of a start would be spent on it,
+# and what is imported is none.
+_GARBAGE_OBJECTS = 20_000
+
 
 class Verb(NamedTuple):
     """The room of a verb's file, and its line in the list: read without importing the verb itself."""
@@ -35,12 +40,13 @@ VERBS = {
     "extract": Verb("use", "Turn videos into skeletons or words, and words into motion."),
     "info": Verb("use", "Explain a video or motion file."),
     "demo": Verb("use", "Render dances, recognise them from video, and write a report."),
-    "add": Verb("manage", "Learn dances from videos or motion files."),
-    "list": Verb("manage", "List the dances a catalogue knows."),
-    "remove": Verb("manage", "Forget dances."),
-    "exclude": Verb("manage", "Never match a segment of a dance."),
+    "add": Verb("manage", "Learn recordings of dances from videos or motion files."),
+    "list": Verb("manage", "List the dances or the recordings a catalogue knows."),
+    "remove": Verb("manage", "Forget dances or single recordings."),
+    "edit": Verb("manage", "Correct what is said of dances and recordings; merge, undo."),
     "copy": Verb("manage", "Copy a catalogue, also to or from a folder of plain files."),
-    "dedup": Verb("manage", "Find dances that a catalogue knows twice."),
+    "review": Verb("manage", "Decide on possible matches that wait."),
+    "dedup": Verb("manage", "Find dances that look like one, to be merged."),
     "doctor": Verb("manage", "Check this installation or a catalogue, and say what to do."),
     "retokenise": Verb("manage", "Put a catalogue into another model's words."),
     "serve": Verb("manage", "Serve a catalogue as a page and a REST service."),
@@ -134,6 +140,7 @@ def dancematch() -> None:
 
 def main() -> None:
     """Run the command line; expected errors become one line and exit code 1."""
+    gc.set_threshold(_GARBAGE_OBJECTS)
     logs.begin()
     clear_abandoned()
     try:

@@ -124,18 +124,35 @@ def _bars_disabled() -> bool | None:
     return True if logs.are_json() else None
 
 
+class ShareBar:
+    """A progress bar on stderr: called with the share that is done, 0..1."""
+
+    def __init__(self, bar: "tqdm[Any]") -> None:
+        self._bar = bar
+
+    def __call__(self, share: float) -> None:
+        """Move on to the share that is done."""
+        self._bar.update(max(0.0, min(1.0, share) - self._bar.n))
+
+    @property
+    def visible(self) -> bool:
+        """Whether there is a terminal to show it on."""
+        return not self._bar.disable
+
+    def note(self, text: str) -> None:
+        """Show a text behind the bar."""
+        self._bar.set_postfix_str(escape_controls(text))
+
+
 @contextmanager
-def share_bar(description: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr; yields a function that takes the share done, 0..1."""
-    layout, name = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", escape_controls(description)
+def share_bar(description: str) -> Iterator[ShareBar]:
+    """Show a progress bar on stderr until the block ends."""
+    layout = "{desc}: {percentage:3.0f}%|{bar:20}| {elapsed}<{remaining}{postfix}"
+    name = escape_controls(description)
     with tqdm(
         total=1.0, desc=name, bar_format=layout, leave=False, file=sys.stderr, disable=_bars_disabled()
     ) as bar:
-
-        def show(share: float) -> None:
-            bar.update(max(0.0, min(1.0, share) - bar.n))
-
-        yield show
+        yield ShareBar(bar)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dancematch.catalogue.store import Store
 from dancematch.cluster.entry_numbers import BACKGROUND_KEY, IntArray, number_entries, split_numbers
 from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.search.engine import Engine
-from dancematch.search.settings import DanceFilter
+from dancematch.search.settings import ALL_DANCES, RECORDINGS_PER_DANCE, DanceFilter
 from dancematch.search.stage1.postings import Tally
 from dancematch.search.stage1.shortlist import IndexSize, LocalCandidates, ProposedSegments, RankedEntries
 from dancematch.search.stage2.variant import Variant
@@ -57,6 +57,7 @@ class ShardQuery:
     state: State
     variants: Sequence[Fingerprint]
     only: DanceFilter
+    per_dance: int | None  # recordings of one dance on the shortlist, at most
 
 
 class ShardCandidates(NamedTuple):
@@ -67,7 +68,7 @@ class ShardCandidates(NamedTuple):
 
 
 class ShardCounts(NamedTuple):
-    """How many dances of a shard a search may find, and how many it searches in all."""
+    """How many recordings of a shard the shortlist may take, and how many dances the search covers."""
 
     allowed: int
     searched: int
@@ -93,7 +94,9 @@ class Shard:
     def _invalidate(self) -> None:
         """Drop what was derived from the entries."""
         self._state: State | None = None  # that searches are prepared for
+        # By number: the smallest key of the tracks. In one process, numbers are in that order.
         self._dances = np.zeros(0, np.int64)
+        self._recordings = np.zeros(0, np.int64)
 
     def _open(self) -> CachedEngine:
         if self._cached_engine is None:
@@ -117,9 +120,10 @@ class Shard:
     def report(self) -> ShardReport:
         """What the shard holds."""
         engine, entries = self._engine, self._engine.index.entries
+        allowed = entries.recordings_among(entries.allowed(ALL_DANCES), ALL_DANCES, RECORDINGS_PER_DANCE)
         index_size = IndexSize(
-            len(engine.index.columns), len(entries.background), entries.dances, entries.dances,
-            entries.tracks_count,
+            len(engine.index.columns), len(entries.background), entries.dances, entries.recordings,
+            allowed, entries.tracks_count,
         )  # fmt: skip
         return ShardReport(self._open().state, engine.usage(), index_size)
 
@@ -138,19 +142,19 @@ class Shard:
         engine.search_state()  # computes the norms now, not in the first search
         tracks = entries.tracks
         keys = entries.keys_of(tracks)
-        self._dances = np.full(len(entries.names), np.iinfo(np.int64).max)
-        np.minimum.at(self._dances, entries.dances_of(tracks), keys)
+        self._dances = _least_keys(entries.dances_of(tracks), keys)
+        self._recordings = _least_keys(entries.recordings_of(tracks), keys)
         self._state = state
 
     def _require(self, state: State) -> None:
         if self._state != state:
             raise StaleError
 
-    def count_dances(self, query: ShardQuery) -> ShardCounts:
-        """How many dances a filter leaves."""
+    def count(self, query: ShardQuery) -> ShardCounts:
+        """How much a filter and the limit per dance leave."""
         self._require(query.state)
         entries = self._engine.index.entries
-        allowed = entries.dances_among(entries.allowed(query.only), query.only)
+        allowed = entries.recordings_among(entries.allowed(query.only), query.only, query.per_dance)
         return ShardCounts(allowed, entries.dances_searched(query.only))
 
     def nearest_entries(self, query: ShardQuery, size: int | None) -> ShardCandidates:
@@ -173,23 +177,29 @@ class Shard:
     def _number_segments(self, segments: Sequence[ProposedSegments]) -> list[ProposedSegments]:
         """The same by the numbers that hold in all shards."""
         return [
-            one._replace(tracks=self._number_tracks(one.tracks), dances=self._dances[one.dances])
+            one._replace(
+                tracks=self._number_tracks(one.tracks),
+                recordings=self._recordings[one.recordings],
+                dances=self._dances[one.dances],
+            )
             for one in segments
         ]
 
     def _candidates(self, query: ShardQuery) -> LocalCandidates:
         state = self._engine.search_state()
         variants = [Variant(words, state.codebook, state.statistics) for words in query.variants]
-        return LocalCandidates(state.index, variants, query.only)
+        return LocalCandidates(state.index, variants, query.only, query.per_dance)
 
     def _number_ranked(self, ranked: RankedEntries) -> RankedEntries:
         """The same by the numbers that hold in all shards."""
         entries = self._engine.index.entries
         tracks, ours = entries.bounds(ranked.entries).tracks, ranked.dances != BACKGROUND_TRACK
         keys, dances = np.full(len(tracks), BACKGROUND_KEY, np.int64), ranked.dances.copy()
+        recordings = ranked.recordings.copy()
         keys[ours], dances[ours] = entries.keys_of(tracks[ours]), self._dances[dances[ours]]
-        places = entries.places_of(ranked.entries)
-        return RankedEntries(number_entries(keys, places, self._shard.number), dances, ranked.scores)
+        recordings[ours] = self._recordings[recordings[ours]]
+        numbers = number_entries(keys, entries.places_of(ranked.entries), self._shard.number)
+        return RankedEntries(numbers, recordings, dances, ranked.scores)
 
     def _number_tracks(self, tracks: IntArray) -> IntArray:
         keys = self._engine.index.entries.keys_of(tracks)
@@ -210,3 +220,10 @@ class Shard:
         index = self._engine.index
         names = [index.entries.names[dance] for dance in index.entries.dances_of(tracks).tolist()]
         return FetchedTracks(index.word_store.copy_tracks(tracks), names, index.entries.facts[tracks], bounds)
+
+
+def _least_keys(numbers: NDArray[np.integer], keys: IntArray) -> IntArray:
+    """The least key per number."""
+    least = np.full(int(numbers.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, numbers, keys)
+    return least

@@ -15,6 +15,7 @@ from dancematch.catalogue.sql.database import State
 from dancematch.cluster.entry_numbers import shards_of
 from dancematch.cluster.shard import FetchedTracks, ShardQuery, ShardReport
 from dancematch.search.confidence.cohort import Cohort
+from dancematch.search.query import Query
 from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, DanceFilter, Settings
 from dancematch.search.stage1.histogram import inverse_document_frequency
 from dancematch.search.stage1.postings import Tally, add_tallies
@@ -23,9 +24,9 @@ from dancematch.search.stage1.shortlist import (
     Proposal,
     ProposedSegments,
     RankedEntries,
-    shortlist_dances,
+    shortlist_recordings,
 )
-from dancematch.search.stage2.ranking import Query, Shortlist, rank
+from dancematch.search.stage2.ranking import Shortlist, rank
 from dancematch.search.stage2.variant import Variant, WordStatistics
 from dancematch.search.stage2.word_alignment import expected_similarity
 from dancematch.search.words.word_store import SegmentBounds, WordStore
@@ -105,11 +106,12 @@ class ShardedCandidates:
 
     def index_size(self) -> IndexSize:
         """How many there are."""
+        size = self._view.index_size  # as far as the limit per dance goes
         if self._query.only == ALL_DANCES:
-            return self._view.index_size
-        counted = ask_all(self._shards, "count_dances", self._query)
+            return size if self._query.per_dance is not None else size._replace(allowed=size.recordings)
+        counted = ask_all(self._shards, "count", self._query)
         self.searched = sum(one.searched for one in counted)
-        return self._view.index_size._replace(allowed=sum(one.allowed for one in counted))
+        return size._replace(allowed=sum(one.allowed for one in counted))
 
     def nearest_entries(self, size: int | None) -> list[RankedEntries]:
         """The entries most like the clip, at most `size`; all of them if that is None."""
@@ -129,9 +131,8 @@ class ShardedCandidates:
 
 
 def _merge_ranked(found: Sequence[RankedEntries], size: int | None) -> RankedEntries:
-    entries, dances, scores = map(np.concatenate, zip(*found, strict=True))
-    order = np.lexsort((entries, -scores))[:size]
-    return RankedEntries(entries[order], dances[order], scores[order])
+    every = RankedEntries(*map(np.concatenate, zip(*found, strict=True)))
+    return every.at(np.lexsort((every.entries, -every.scores))[:size])
 
 
 def _merge_segments(found: Sequence[ProposedSegments]) -> ProposedSegments:
@@ -149,8 +150,9 @@ def search_shards(
 ) -> list[Match]:
     """As `Engine.search`, over all shards."""
     words = [query.fingerprint for query in queries]
-    source = ShardedCandidates(shards, view, ShardQuery(view.state, words, only))
-    proposal = shortlist_dances(source, len(queries), settings)
+    query = ShardQuery(view.state, words, only, settings.recordings_per_dance)
+    source = ShardedCandidates(shards, view, query)
+    proposal = shortlist_recordings(source, len(queries), settings)
     if not len(proposal.dances):
         return []
     variants = [Variant(one, view.codebook, view.statistics) for one in words]
@@ -159,7 +161,7 @@ def search_shards(
 
 
 def _fetch(shards: Shards, view: ShardView, proposal: Proposal) -> Shortlist:
-    """The words of the chosen dances."""
+    """The words of the chosen recordings."""
     voted = proposal.further.tracks if proposal.further is not None else np.zeros(0, np.int64)
     numbers = np.unique(np.concatenate([*proposal.entries, voted]))
     holders = shards_of(numbers)

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dancematch.catalogue.listing import TrackNames
+from dancematch.catalogue.review_records import Recalibration
 from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.query import QueryClip
 from dancematch.pipeline.searcher import Searcher
-from dancematch.pipeline.wording import verdict_sentence
+from dancematch.pipeline.wording import recalibration_sentence, verdict_sentence
+from dancematch.search.confidence.recalibration import shift_evalue, shift_log_ratio
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
-from dancematch.types import IgnoredTrack, Match, Span, Verdict
+from dancematch.types import IgnoredTrack, Match, RecordingMatch, Span, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +47,17 @@ class Answer:
 
     dancers: tuple[DancerAnswer, ...]
     query: QueryClip = field(default=QueryClip(()), repr=False, compare=False)
+    recalibrated: Recalibration | None = None  # what the ratios and verdicts are shifted by
 
     @property
     def ignored(self) -> tuple[IgnoredTrack, ...]:
         """The tracks of the clip that are no dancers, with the reason."""
         return self.query.ignored
+
+    @property
+    def read_seconds(self) -> float | None:
+        """How much of a video had been read when this was the answer; None: all of it."""
+        return self.query.read_seconds
 
     @property
     def verdict(self) -> Verdict:
@@ -69,26 +78,34 @@ class Answer:
         """The candidates that are a match or a possible one."""
         return [match for match in self.candidates if match.verdict != "no match"]
 
-    def with_recordings(self, recordings: Mapping[str, str]) -> "Answer":
-        """The same, each candidate with the file name of its dance's recording."""
+    def with_names(self, names: "Mapping[int, TrackNames]") -> "Answer":
+        """The same, each candidate with the names of its dance and recordings, given by track."""
         dancers = [
-            replace(
-                one,
-                candidates=tuple(replace(m, recording=recordings.get(m.dance_id)) for m in one.candidates),
-            )
+            replace(one, candidates=tuple(_name_match(match, names) for match in one.candidates))
             for one in self.dancers
         ]
         return replace(self, dancers=tuple(dancers))
 
+    def recalibrate(self, by: Recalibration, max_evalue: float = MAX_EVALUE) -> "Answer":
+        """The same with all ratios shifted, and the E-values and verdicts that follow; the order stays."""
+        dancers = [
+            replace(one, candidates=tuple(_shift(match, by.offset, max_evalue) for match in one.candidates))
+            for one in self.dancers
+        ]
+        return replace(self, dancers=tuple(dancers), recalibrated=by)
+
     def __str__(self) -> str:
         """The verdict on each dancer in a sentence or two."""
         sentences = [verdict_sentence(one.candidates[0]) for one in self.dancers if one.candidates]
+        if sentences and self.recalibrated is not None:
+            sentences.append(recalibration_sentence(self.recalibrated))
         return "\n".join(sentences) or "No match: there is no dance to compare with."
 
     def described(self) -> dict[str, Any]:
         """All of it as JSON has it."""
         return {
             "verdict": self.verdict,
+            "read_seconds": self.read_seconds,
             "dancers": [
                 {
                     "dancer": one.dancer,
@@ -99,6 +116,7 @@ class Answer:
                 for one in self.dancers
             ],
             "ignored": [describe_ignored(one) for one in self.ignored],
+            "recalibrated": None if self.recalibrated is None else asdict(self.recalibrated),
         }
 
     def to_arrow(self) -> "pa.Table":
@@ -114,8 +132,44 @@ class Answer:
         return to_pandas(self.to_arrow())
 
 
-def _key(match: Match) -> tuple[float, float, str]:
-    return -(match.log_ratio or 0.0), -match.score, match.dance_id
+def _key(match: Match) -> tuple[float, float, int]:
+    return -(match.log_ratio or 0.0), -match.score, match.track or 0
+
+
+def _name_match(match: Match, names: "Mapping[int, TrackNames]") -> Match:
+    """A match with the names of its dance and recordings; one that has been removed since has none."""
+    own = names.get(match.track or 0)
+    if own is None:
+        return match
+    recordings = tuple(_name_recording(one, names) for one in match.recordings)
+    named = {"dance": own.dance, "recording": own.recording, "recording_id": own.recording_id}
+    return replace(match, **named, recordings=recordings)  # type: ignore[arg-type]
+
+
+def _name_recording(one: RecordingMatch, names: "Mapping[int, TrackNames]") -> RecordingMatch:
+    own = names.get(one.track or 0)
+    if own is None:
+        return one
+    return replace(one, recording=own.recording, recording_id=own.recording_id)
+
+
+def _shift(match: Match, offset: float, max_evalue: float) -> Match:
+    """A match with the offset in all its ratios; what becomes no match is not called the same performance."""
+    if match.log_ratio is None or match.evalue is None:
+        return match
+    evalue = shift_evalue(match.evalue, match.log_ratio, offset)
+    verdict = verdict_of(evalue, max_evalue)
+    return replace(
+        match,
+        log_ratio=shift_log_ratio(match.log_ratio, offset),
+        evalue=evalue,
+        verdict=verdict,
+        same_performance=match.same_performance and verdict != "no match",
+        recordings=tuple(
+            replace(one, log_ratio=one.log_ratio and shift_log_ratio(one.log_ratio, offset))
+            for one in match.recordings
+        ),
+    )
 
 
 def answer_query(

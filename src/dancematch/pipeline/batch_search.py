@@ -37,12 +37,15 @@ class SearchedClip:
         """The strongest of all dancers'; None if the clip cannot be read or shows no dancer."""
         return None if self.answer is None else self.answer.verdict
 
+    def named(self) -> dict[str, str | None]:
+        """Which clip it is, as JSON has it."""
+        return {"clip": self.path.name, "file": str(self.path), "sha256": self.sha256}
+
     def described(self) -> dict[str, Any]:
         """All of it as JSON has it."""
-        named = {"clip": self.path.name, "file": str(self.path), "sha256": self.sha256}
         if self.answer is None:
-            return named | {"verdict": None, "error": str(self.error)}
-        return named | self.answer.described()
+            return self.named() | {"verdict": None, "error": str(self.error)}
+        return self.named() | self.answer.described()
 
 
 def hash_clips(clips: Sequence[Path]) -> dict[Path, str | None]:

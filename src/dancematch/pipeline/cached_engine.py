@@ -9,6 +9,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +20,18 @@ from dancematch.catalogue.sql.database import State
 from dancematch.catalogue.store import Changes, Store
 from dancematch.errors import CatalogueError
 from dancematch.pipeline.analysis.clip_files import CACHE_SUFFIX
+from dancematch.search.kernels.preparation import prepare_kernels
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
 from dancematch.types import Codebook, Fingerprint, Match
 
 if TYPE_CHECKING:
-    from dancematch.search.engine import Engine, Query
+    from dancematch.search.engine import Engine
+    from dancematch.search.query import Query
 
 log = logging.getLogger(__name__)
 
 MIN_CACHED_TRACKS = 1000  # fewer are entered faster than a cache is worth
+_LOADING_SECONDS = 5  # that closing waits for; what takes longer is compiled by other processes
 CHANGED_SHARE = 0.1  # of the tracks: when so many have been added since, the cache is written again
 
 
@@ -49,11 +53,13 @@ class CachedEngine:
         self._added = 0  # tracks since the cache was written
         self._may_cache = True
         self._writer: threading.Thread | None = None
+        self._loader: threading.Thread | None = None
 
     def current(self) -> "Engine":
         """The engine, brought up to date with what other processes have added and removed."""
         with self._lock:
             if self._engine is None:
+                prepare_kernels()
                 self._engine = self._open() or self._build()
                 return self._engine
             changes = self._store.changes(*self._state)
@@ -62,6 +68,19 @@ class CachedEngine:
             else:
                 self._follow(self._engine, changes)
             return self._engine
+
+    def start_loading(self) -> None:
+        """Load the engine in a thread, while a clip is read; `current` waits for it.
+
+        What goes wrong is not lost: `current` tries again, and fails with it.
+        """
+        if self._engine is None and self._loader is None:
+            self._loader = threading.Thread(target=self._load, name="dancematch-engine", daemon=True)
+            self._loader.start()
+
+    def _load(self) -> None:
+        with suppress(Exception):
+            self.current()
 
     @property
     def tracks(self) -> int:
@@ -207,6 +226,9 @@ class CachedEngine:
 
     def close(self) -> None:
         """Wait until the cache is written."""
+        if self._loader is not None:
+            self._loader.join(_LOADING_SECONDS)
+            self._loader = None
         if self._writer is not None:
             self._writer.join()
             self._writer = None

@@ -40,7 +40,7 @@ class Finding:
     state: str  # ok, warning or problem
     says: str
     advice: str = ""  # what to do, if anything
-    dance_id: str | None = None  # of a problem with one dance of the catalogue
+    dance: str | None = None  # the name of the one that has a problem
     model_id: str | None = None
 
 
@@ -52,6 +52,7 @@ def check_everything(
     yield from _extras(needed)
     yield from _codecs()
     yield _weights()
+    yield _kernels()
     yield from _models()
     yield _room("cache", _cache_folder())
     if catalogue is not None:
@@ -114,6 +115,16 @@ def _weights() -> Finding:
     return Finding("weights", WARNING, says, "connect to the internet once, or copy them into " + str(folder))
 
 
+def _kernels() -> Finding:
+    from dancematch.search.kernels.kernel_folder import kernel_folder
+    from dancematch.search.kernels.preparation import is_prepared
+
+    if is_prepared():
+        return Finding("kernels", OK, f"the search is compiled for this computer, in {kernel_folder()}")
+    says = "the search is not compiled for this computer yet; the first one waits for that, about a minute"
+    return Finding("kernels", WARNING, says, "dancematch doctor --prepare")
+
+
 def _models() -> Iterator[Finding]:
     from dancematch.model.tokeniser import load_background, load_model, shipped_models
 
@@ -155,7 +166,7 @@ def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]
     try:
         yield Finding("catalogue", OK, f"{store.where} is a catalogue")
         for wrong in find(store):
-            yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance_id)
+            yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance)
         if "://" not in store.where:
             path = Path(store.where).absolute()
             yield _room("catalogue", path.parent, max(LITTLE_ROOM, path.stat().st_size))

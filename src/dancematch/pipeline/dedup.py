@@ -1,22 +1,24 @@
-"""Duplicates in a catalogue: each dance is searched for among the others.
+"""Dances of a catalogue that look like one: each recording is searched for among the other dances.
+
+Likeness is a hint and changes nothing: whether two dances are one, a person says by merging them.
 
 Words are taken as they are stored; the mirrored variant is tokenised from the skeletons or, without any,
-from what the words decode to. One search per dance: the cost grows with the number of dances.
+from what the words decode to. One search per recording.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dancematch.motion import mirror
 from dancematch.search.confidence.verdict import MAX_EVALUE, shipped_calibration
-from dancematch.types import Fingerprint, Match, Motion, Span
+from dancematch.search.settings import DanceFilter
+from dancematch.types import Match, Span
 
 if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
-    from dancematch.model.tokeniser import Tokeniser
     from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.search.engine import Query
+    from dancematch.search.query import Query
 
 NEAREST = 10  # candidates per dance; larger groups are connected through their members
 
@@ -25,7 +27,7 @@ NEAREST = 10  # candidates per dance; larger groups are connected through their 
 class DuplicatePair:
     """Two dances that are one, and where."""
 
-    one: str
+    one: str  # names
     other: str
     score: float
     log_ratio: float  # log10 of the likelihood ratio that both are one dance
@@ -59,17 +61,17 @@ def find_duplicates(
     largest likelihood ratio that the calibration supports is named in a catalogue of any size. `label` and
     `collection` choose the dances whose duplicates are searched for, among all dances.
     """
-    chosen = [dance.dance_id for dance in catalogue.dances(label=label, collection=collection)]
-    words_of: dict[str, list[Fingerprint]] = {}
-    for name, words in catalogue.fingerprints():
-        words_of.setdefault(name, []).append(words)
+    names = catalogue.names()
+    chosen = catalogue.recordings(label=label, collection=collection)
     pairs: dict[tuple[str, str], DuplicatePair] = {}
-    for done, name in enumerate(chosen, start=1):
-        queries = list(_make_queries(words_of.get(name, []), catalogue.motions(name), catalogue.tokeniser))
-        for match in catalogue.engine().search(queries, limit=NEAREST + 1):
-            pair = _make_pair(name, match, trials=len(words_of))
+    for done, recording in enumerate(chosen, start=1):
+        others = DanceFilter(but=frozenset({recording.dance_id}))
+        queries = list(_make_queries(catalogue, recording.recording_id))
+        for match in catalogue.engine().search(queries, limit=NEAREST, only=others):
+            named = replace(match, dance=names.get(match.dance_id))
+            pair = _make_pair(recording.dance, named, trials=len(chosen))
             known = pairs.get((pair.one, pair.other))
-            if match.dance_id != name and (known is None or pair.evalue < known.evalue):
+            if known is None or pair.evalue < known.evalue:
                 pairs[pair.one, pair.other] = pair
         if on_progress is not None:
             on_progress(done / len(chosen))
@@ -84,13 +86,14 @@ def _is_duplicate(pair: DuplicatePair, max_evalue: float) -> bool:
     return pair.evalue <= max_evalue or pair.log_ratio >= shipped_calibration().most
 
 
-def _make_queries(
-    stored: Sequence[Fingerprint], motions: Sequence[Motion], tokeniser: "Tokeniser"
-) -> "Iterator[Query]":
-    """Both variants of each dancer of a dance."""
+def _make_queries(catalogue: "Catalogue", recording_id: str) -> "Iterator[Query]":
+    """Both variants of each dancer of a recording."""
     from dancematch.pipeline.query import hide_unseen, query_of_words
-    from dancematch.search.engine import Query
+    from dancematch.search.query import Query
 
+    stored = [track.fingerprint for track in catalogue.recording_tracks(recording_id)]
+    motions = [motion for motion in catalogue.dancers(recording_id).values() if motion is not None]
+    tokeniser = catalogue.tokeniser
     if len(motions) != len(stored):  # of some dancer there are no skeletons
         for dancer in query_of_words(stored, tokeniser).dancers:
             yield from dancer.queries()
@@ -102,16 +105,16 @@ def _make_queries(
 
 def _make_pair(name: str, match: Match, trials: int) -> DuplicatePair:
     """A match as a pair, in order of name."""
-    # Every dance is searched for: accidents of one search come as often again in each of the others.
+    # Every recording is searched for: accidents of one search come as often again in each of the others.
     evalue = float("inf") if match.evalue is None else match.evalue * trials
     strength = match.score, match.log_ratio or 0.0, evalue
-    if name <= match.dance_id:
+    if name <= match.name:
         return DuplicatePair(
-            name, match.dance_id, *strength, match.mirrored, match.tempo,
+            name, match.name, *strength, match.mirrored, match.tempo,
             match.query, match.reference,
         )  # fmt: skip
     tempo = None if match.tempo is None else 1 / match.tempo
-    return DuplicatePair(match.dance_id, name, *strength, match.mirrored, tempo, match.reference, match.query)
+    return DuplicatePair(match.name, name, *strength, match.mirrored, tempo, match.reference, match.query)
 
 
 def _group_pairs(pairs: Sequence[DuplicatePair]) -> list[DuplicateGroup]:

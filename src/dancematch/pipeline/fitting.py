@@ -1,7 +1,6 @@
 """Learn from a labelled catalogue how much each metric of the search counts."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,9 +40,9 @@ def learn_weights(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> Learnt:
-    """Weights under which dances of one label find each other before any other dance.
+    """Weights under which recordings of one dance find each other before those of any other.
 
-    Every dance asks for the others of its label; a label that only one dance has says nothing.
+    Every recording asks for the others of its dance; a dance of one recording says nothing.
     Costs a search by all metrics for each.
     """
     unknown = sorted(set(metrics) - set(LEARNABLE))
@@ -56,37 +55,32 @@ def learn_weights(
     return Learnt(fitted.weights, fitted.rank1, fitted.questions, float(np.mean(hits)))
 
 
-def _too_few(catalogue: Catalogue, labels: Iterable[str | None], shared: set[str]) -> InputError:
+def _too_few(catalogue: Catalogue, dances: int) -> InputError:
     """What is missing, and how to give it."""
-    labelled = any(label is not None for label in labels)
-    there = (
-        f"{len(shared)} label(s) in {catalogue.where} have as many"
-        if labelled
-        else f"no dance in {catalogue.where} has a label"
-    )
     return InputError(
-        f"weights are learnt from two labels or more with two performances or more each; {there}: add the "
-        f"recordings of each dance under its name, as in 'dancematch add {catalogue.where} DIR/ --label NAME'"
+        f"weights are learnt from two dances or more with two recordings or more each; {catalogue.where} has "
+        f"{dances} such: add the recordings of each dance under its name, as in "
+        f"'dancematch add {catalogue.where} DIR/ --dance NAME', or merge dances with 'dancematch edit'"
     )
 
 
 def _questions(
     catalogue: Catalogue, metrics: Sequence[str], on_progress: Progress | None
 ) -> Iterator[RankingQuestion]:
-    from dancematch.search.engine import Query
+    from dancematch.search.query import Query
 
     settings = replace(DEFAULT_SETTINGS, weights={name: 1 / len(metrics) for name in metrics})
-    labels = {dance.dance_id: dance.label for dance in catalogue.dances()}
-    shared = {label for label, count in Counter(labels.values()).items() if label is not None and count > 1}
-    if len(shared) < 2:
-        raise _too_few(catalogue, labels.values(), shared)
-    asking = [(name, words) for name, words in catalogue.fingerprints() if labels[name] in shared]
+    names = {dance.dance_id: dance.name for dance in catalogue.dances() if dance.recordings > 1}
+    if len(names) < 2:
+        raise _too_few(catalogue, len(names))
+    asking = [track for track in catalogue.tracks(names) if track.dance_id in names]
     engine = catalogue.engine()
-    for number, (name, words) in enumerate(asking, start=1):
-        names, scores = engine.score_shortlist(Query(words), settings=settings)
-        others = np.array([other != name for other in names])
-        right = np.array([labels[other] == labels[name] for other in names])
-        parts = {metric: scores.parts[metric][others] for metric in metrics}
-        yield RankingQuestion(str(labels[name]), parts, right[others])
+    for number, track in enumerate(asking, start=1):
+        found = engine.score_shortlist(Query(track.fingerprint), settings=settings)
+        own = [one.key for one in asking if one.recording_key == track.recording_key]
+        others = ~np.isin(found.track_keys, own)
+        right = np.array([other == track.dance_id for other in found.dance_ids])
+        parts = {metric: found.scores.parts[metric][others] for metric in metrics}
+        yield RankingQuestion(names[track.dance_id], parts, right[others])
         if on_progress is not None:
             on_progress(number / len(asking))

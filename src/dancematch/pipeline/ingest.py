@@ -1,22 +1,27 @@
-"""Files -> stored dances: what `add` does with each of them."""
+"""Files -> stored recordings: what `add` does with each of them."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from dancematch.catalogue.listing import find_dance
 from dancematch.catalogue.records import (
     MAX_FILE_NAME_LENGTH,
     MAX_NAME_LENGTH,
+    Dance,
+    NewRecording,
+    Recording,
+    StoredTrack,
     find_name_problem,
-    require_name,
 )
-from dancematch.catalogue.store import Dance, Store, StoredTrack
+from dancematch.catalogue.sql.new_dances import require_agreement
+from dancematch.catalogue.store import Store
 from dancematch.control_characters import replace_controls
-from dancematch.errors import DanceExistsError, DanceMatchError, InputError
+from dancematch.errors import CatalogueError, DanceExistsError, DanceMatchError, InputError
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import to_body15
@@ -24,6 +29,7 @@ from dancematch.pipeline.analysis.analyse_files import Analyser
 from dancematch.pipeline.analysis.clip_files import content_hash, rename_in_error
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
 from dancematch.pipeline.analysis.info_files import read_title
+from dancematch.pipeline.recording_plan import RecordingPlan
 from dancematch.pipeline.tokenise import period_in, words_in
 from dancematch.pose.selection import select_motions
 from dancematch.types import Fingerprint, IgnoredTrack, Motion
@@ -38,13 +44,15 @@ class Added:
     """What became of a file that was to be added."""
 
     path: Path
-    dance_id: str | None = None
-    skipped: bool = False  # the same content is in the catalogue already, under this name
+    dance: str | None = None  # the name of its dance
+    skipped: bool = False  # the same content is in the catalogue already, as a recording of this dance
     dancers: int = 0
     seconds: float = 0.0
     error: DanceMatchError | None = None
     ignored: tuple[IgnoredTrack, ...] = ()  # tracks of the file that are no dancers
-    note: str | None = None  # why it is not named by its title
+    note: str | None = None  # such as why it is not named by its title
+    dance_id: str | None = None
+    recordings: int = 0  # of that dance, with this one
 
 
 class ChosenName(NamedTuple):
@@ -60,12 +68,17 @@ def name_dance(path: Path) -> str:
     Control characters become U+FFFD; a name that is too long is cut and has a digest of the whole of it, so
     that two long names that begin alike stay two.
     """
-    return _clean_name(_decode_name(_stem_of(path)), "dance_id", MAX_NAME_LENGTH)
+    return _clean_name(_decode_name(_stem_of(path)), "name", MAX_NAME_LENGTH)
 
 
-def name_source(path: Path) -> str:
-    """The name of a dance's recording: that of the file without its folder, cleaned like the dance's."""
-    return _clean_name(_decode_name(path.name or path.resolve().name), "source", MAX_FILE_NAME_LENGTH)
+def name_file(path: Path) -> str:
+    """The name of a recording's file, without its folder, cleaned like a dance's."""
+    return _clean_name(_decode_name(path.name or path.resolve().name), "file", MAX_FILE_NAME_LENGTH)
+
+
+def name_folder(path: Path) -> str:
+    """The name of a dance by the folder that its recording lies in."""
+    return _clean_name(_decode_name(path.resolve().parent.name), "name", MAX_NAME_LENGTH)
 
 
 def propose_names(path: Path) -> list[str]:
@@ -78,7 +91,7 @@ def propose_names(path: Path) -> list[str]:
     if found is None:
         return []
     proposals = (*found.proposals(), f"{found.title} ({_decode_name(_stem_of(path))})")
-    names = [_clean_name(one, "dance_id", MAX_NAME_LENGTH) for one in proposals]
+    names = [_clean_name(one, "name", MAX_NAME_LENGTH) for one in proposals]
     return [] if names[0] == _NOTHING_SEEN else names
 
 
@@ -92,11 +105,13 @@ def _decode_name(name: str) -> str:
 
 
 def _clean_name(name: str, kind: str, longest: int) -> str:
-    clean = replace_controls(name)
+    clean = replace_controls(name).strip()
     if len(clean) > longest:
         digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
         clean = f"{clean[: longest - len(digest) - 1]}-{digest}"
-    return _NOTHING_SEEN if find_name_problem(kind, clean) else clean  # only blanks are left to be wrong
+    if find_name_problem("file", clean):  # only blanks are left to be wrong
+        return _NOTHING_SEEN
+    return f"dance {clean}" if find_name_problem(kind, clean) else clean  # which looks like an id
 
 
 def tokenise_dancers(tokeniser: Tokeniser, motions: Sequence[Motion], what: object) -> Dancers:
@@ -104,8 +119,10 @@ def tokenise_dancers(tokeniser: Tokeniser, motions: Sequence[Motion], what: obje
     return [(motions[dancer - 1], words) for dancer, words in words_in(tokeniser, motions, what).items()]
 
 
-def store_dance(store: Store, tokeniser: Tokeniser, dance: Dance, dancers: Dancers) -> Dance:
-    """Store a dance with its dancers; their number and its length are taken from them."""
+def store_recording(
+    store: Store, tokeniser: Tokeniser, new: NewRecording, dancers: Dancers, *, join: bool = False
+) -> Recording:
+    """Store a recording with its dancers; their number and its length are taken from them."""
     tracks, ends = [], []
     for motion, words in dancers:
         require_words_of(tokeniser, words)
@@ -113,9 +130,14 @@ def store_dance(store: Store, tokeniser: Tokeniser, dance: Dance, dancers: Dance
         skeletons = None if motion is None else _move_to_origin(to_body15(motion))
         tracks.append(StoredTrack(words, skeletons, *period))
         ends.append(words.span(0, len(words) - 1).end if motion is None else motion.span.end)
-    stored = replace(dance, seconds=max(ends))
-    store.add(stored, tracks)
-    return replace(stored, dancers=len(tracks))
+    if not ends:
+        raise InputError(f"{new.dance.name!r} was not added: it has no dancer")
+    recording = replace(new.recording, seconds=max(ends))
+    store.add(replace(new, recording=recording), tracks, join=join)
+    found = store.find_recording(recording.recording_id)
+    if found is None:
+        raise CatalogueError(f"{new.dance.name!r} was removed by another process as soon as it was added")
+    return found
 
 
 def _move_to_origin(motion: Motion) -> Motion:
@@ -128,12 +150,14 @@ def _move_to_origin(motion: Motion) -> Motion:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Pending:
     """The files of one run that have to be analysed, and others with the very content of one of them."""
 
+    joined: dict[str, Dance]  # dances that files are to join, by what was said; one that is new has no id
+    reserved: frozenset[str]  # their names
     originals: dict[str, Path] = field(default_factory=dict)  # by content hash
     names: dict[Path, ChosenName] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)  # these names
+    taken: set[str] = field(default_factory=set)  # names that no other dance of the run gets by its title
     copies: dict[Path, Path] = field(default_factory=dict)  # each with its original
 
 
@@ -144,21 +168,17 @@ class Ingest:
     store: Store
     tokeniser: Tokeniser
     analyser: Analyser
-    label: str | None = None
-    collection: str | None = None
 
-    def add(self, names: Mapping[Path, str | None], on_progress: Progress | None = None) -> Iterator[Added]:
-        """What becomes of each file, given with the name of its dance; a bad one spoils nothing else.
-
-        None is the name by the title in the `.info.json` beside a file or, without one, by the file.
-        """
+    def add(
+        self, plans: Mapping[Path, RecordingPlan], on_progress: Progress | None = None
+    ) -> Iterator[Added]:
+        """What becomes of each file, given with what is said of it; a bad one spoils nothing else."""
         self.store.require_writable()
-        for kind, given in (("label", self.label), ("collection", self.collection)):
-            if given is not None:
-                require_name(given, kind)  # before the long work
-        work = _Work()
-        for path, name in names.items():
-            early = self._check(path, name, work)
+        for plan in plans.values():
+            plan.require_sound()  # before the long work
+        work = self._begin(plans)
+        for path, plan in plans.items():
+            early = self._check(path, plan, work)
             if early is not None:
                 yield early
         results: dict[Path, Added] = {}
@@ -166,60 +186,86 @@ class Ingest:
         for analysis in self.analyser(hashes, on_progress):
             path = analysis.path
             chosen = work.names[path]
-            results[path] = replace(self._store(analysis, chosen.name, hashes[path]), note=chosen.note)
+            made = self._store(analysis, plans[path], chosen, hashes[path])
+            results[path] = replace(made, note=made.note or chosen.note)
             yield results[path]
         for path, original in work.copies.items():
             error = rename_in_error(results[original].error, original, path)
             yield replace(results[original], path=path, skipped=error is None, error=error, note=None)
 
-    def _check(self, path: Path, name: str | None, work: _Work) -> Added | None:
+    def _begin(self, plans: Mapping[Path, RecordingPlan]) -> _Pending:
+        said = dict.fromkeys(plan.dance for plan in plans.values() if plan.join and plan.dance is not None)
+        joined = {dance: find_dance(self.store, dance) or Dance(dance) for dance in said}
+        names = frozenset(dance.name for dance in joined.values())
+        return _Pending(joined, names, taken=set(names))
+
+    def _check(self, path: Path, plan: RecordingPlan, work: _Pending) -> Added | None:
         """The result of a file that needs no analysis; any other is entered as work."""
         try:
-            if name is not None:
-                require_name(name)
             digest = content_hash(path)
         except InputError as error:
             return Added(path, error=error)
         if digest in work.originals:
             work.copies[path] = work.originals[digest]
             return None
-        present = self.store.find_content(digest)
+        present = self.store.find_recording(digest)
         if present is not None:
-            return Added(path, present, skipped=True)
-        chosen = self._choose_name(path, name, work.taken)
-        if self.store.has(chosen.name):
-            taken = f"{chosen.name!r} is already the name of another dance in {self.store.where}"
-            other = "the content is new: rename the file or give an id"
-            return Added(path, error=DanceExistsError(f"{taken}; {other}"))
+            return Added(path, present.dance, skipped=True, dance_id=present.dance_id)
+        chosen = self._choose_name(path, plan, work)
+        try:
+            self._require_welcome(plan, chosen.name, work)
+        except DanceMatchError as error:
+            return Added(path, error=error)
         work.originals[digest], work.names[path] = path, chosen
         work.taken.add(chosen.name)
         return None
 
-    def _choose_name(self, path: Path, name: str | None, taken: Collection[str]) -> ChosenName:
+    def _require_welcome(self, plan: RecordingPlan, name: str, work: _Pending) -> None:
+        """Refuse, before the long work, what the catalogue would refuse after it."""
+        if plan.join and plan.dance in work.joined:
+            said = Dance(name, collection=plan.collection, notes=plan.notes)
+            require_agreement(said, vars(work.joined[plan.dance]))
+        elif self.store.has(name) or name in work.reserved:
+            raise DanceExistsError(
+                f"{name!r} is already the name of another dance in {self.store.where}; the content is new: "
+                f"if it is another recording of that dance, say so (--dance {name!r}), "
+                f"else give it another name"
+            )
+
+    def _choose_name(self, path: Path, plan: RecordingPlan, work: _Pending) -> ChosenName:
         """The name that was given, else the first by the title that no other dance has, else the file's."""
-        if name is not None:
-            return ChosenName(name)
+        if plan.dance is not None:
+            return ChosenName(work.joined[plan.dance].name if plan.join else plan.dance)
         try:
             proposals = propose_names(path) or [name_dance(path)]
         except InputError as error:
             return ChosenName(name_dance(path), f"{error}; the dance is named by its file")
-        free = (one for one in proposals if one not in taken and not self.store.has(one))
+        free = (one for one in proposals if one not in work.taken and not self.store.has(one))
         return ChosenName(next(free, proposals[0]))
 
-    def _store(self, analysis: Analysis, name: str, digest: str) -> Added:
+    def _store(self, analysis: Analysis, plan: RecordingPlan, chosen: ChosenName, digest: str) -> Added:
         path = analysis.path
         try:
             if analysis.error is not None:
                 raise analysis.error
-            dance = Dance(name, name_source(path), digest, 0.0, self.label, self.collection)
-            stored = store_dance(self.store, self.tokeniser, dance, self._dancers(analysis))
+            new = plan.with_info(path).record(
+                chosen.name, Recording(digest, name_file(path)), analysis.poster
+            )
+            dancers = self._dancers(analysis)
+            stored = store_recording(self.store, self.tokeniser, new, dancers, join=plan.join)
         except DanceExistsError as error:  # another process was quicker
-            known_as = self.store.find_content(digest)
-            return Added(path, known_as, skipped=True) if known_as else Added(path, error=error)
+            known = self.store.find_recording(digest)
+            if known is None:
+                return Added(path, error=error)
+            return Added(path, known.dance, skipped=True, dance_id=known.dance_id)
         except DanceMatchError as error:
             return Added(path, error=error)
         ignored = analysis.ignored + select_motions(analysis.motions)[1]
-        return Added(path, name, False, stored.dancers, stored.seconds, ignored=ignored)
+        number = self.store.count_recordings(stored.dance_id)
+        return Added(
+            path, stored.dance, False, stored.dancers, stored.seconds,
+            ignored=ignored, dance_id=stored.dance_id, recordings=number,
+        )  # fmt: skip
 
     def _dancers(self, analysis: Analysis) -> Dancers:
         if analysis.words:

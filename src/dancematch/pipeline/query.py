@@ -1,23 +1,33 @@
 """Clip -> query: every dancer of the clip that is asked about, in words as seen and mirrored."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from dancematch import formats
 from dancematch.directions import mirror_bones
+from dancematch.errors import NoDancerError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats.archive import Archive
 from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
 from dancematch.pipeline.analysis.analyse_files import analyse_files
-from dancematch.pipeline.analysis.file_analysis import ImageTrack, MakeEstimator, Progress
+from dancematch.pipeline.analysis.file_analysis import (
+    Analysis,
+    ImageTrack,
+    MakeEstimator,
+    Progress,
+    analyse_progressively,
+)
 from dancematch.pipeline.tokenise import decode, words_in
 from dancematch.pose import default_estimator
 from dancematch.pose.selection import select_motions
-from dancematch.search.engine import Query
+from dancematch.search.confidence.verdict import PARTIAL_SHARE
+from dancematch.search.query import Query
 from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, IgnoredTrack, Match, Motion
 
 
@@ -42,6 +52,14 @@ class QueryClip:
     dancers: tuple[QueryDancer, ...]
     ignored: tuple[IgnoredTrack, ...] = ()
     images: tuple[ImageTrack, ...] = ()  # where each dancer is in the frames, if the clip is a video
+    read_seconds: float | None = None  # of a video that is still being read; None: this is all of it
+
+    def limit_evalue(self, max_evalue: float) -> float:
+        """The E-value that a match has at most, where one with the whole clip has `max_evalue`.
+
+        While a video is read there are several answers, each of which may be an accident: a tenth of it.
+        """
+        return max_evalue if self.read_seconds is None else PARTIAL_SHARE * max_evalue
 
     def dancer(self, number: int) -> QueryDancer:
         """The dancer of that number."""
@@ -75,7 +93,42 @@ def read_query(
     (found,) = analyse_files([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
     if found.error is not None:
         raise found.error
-    return query_of_motions(found.motions, tokeniser, found.path, found.ignored, found.images)
+    return query_of_analysis(found, tokeniser, found.path)
+
+
+def read_query_progressively(
+    clip: Path,
+    tokeniser: Tokeniser,
+    *,
+    make_estimator: MakeEstimator = default_estimator,
+    on_progress: Progress | None = None,
+) -> Generator[QueryClip, None, None]:
+    """Yield the query that the part of a video read so far makes, again and again, and last all of it.
+
+    Only a part that shows a dancer counts. Of a motion file or a file of words there is nothing but all of
+    it. Closing the iterator ends the reading.
+    """
+    if not clip.exists() or formats.is_motion_file(clip) or holds_words(clip):
+        yield read_query(clip, tokeniser, make_estimator=make_estimator, on_progress=on_progress)
+        return
+    analyses = analyse_progressively(clip, estimator=make_estimator(), on_progress=on_progress)
+    with closing(analyses):
+        for found in analyses:
+            try:
+                query = query_of_analysis(found, tokeniser, clip)
+            except NoDancerError:
+                if found.read_seconds is None:
+                    raise
+                continue
+            yield query
+
+
+def query_of_analysis(found: Analysis, tokeniser: Tokeniser, what: object) -> QueryClip:
+    """The query that the dancers or words found in a file make; `what` names the file in an error."""
+    if found.kind == "motion words":
+        return query_of_words(found.words, tokeniser)
+    query = query_of_motions(found.motions, tokeniser, what, found.ignored, found.images)
+    return replace(query, read_seconds=found.read_seconds)
 
 
 def query_of_motions(

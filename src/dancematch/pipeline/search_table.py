@@ -15,12 +15,12 @@ from dancematch.errors import InputError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.answer import DancerAnswer
 from dancematch.pipeline.batch_search import SearchedClip
-from dancematch.pipeline.tables import csv_line
+from dancematch.pipeline.tables import csv_file, csv_line
 from dancematch.pipeline.wording import likelihood_ratio
 from dancematch.types import Match, Verdict
 
 COLUMNS = (
-    "file", "verdict", "dance_id", "recording", "dancer", "span.start", "span.end", "query.start",
+    "file", "verdict", "dance", "dance_id", "recording", "dancer", "span.start", "span.end", "query.start",
     "query.end", "reference.start", "reference.end", "mirrored", "tempo", "evalue", "likelihood_ratio",
     "log_ratio", "same_performance", "ignored", "error", "sha256",
 )  # fmt: skip
@@ -63,6 +63,7 @@ def _describe_dancer(one: DancerAnswer) -> Row:
 def _describe_match(match: Match) -> Row:
     ratio, evalue = match.log_ratio, match.evalue
     return {
+        "dance": match.name,
         "dance_id": match.dance_id,
         "recording": match.recording,
         "query.start": _rounded(match.query.start),
@@ -125,7 +126,7 @@ class SearchTable:
     def finish(self, contents: Mapping[Path, str | None]) -> None:
         """Write the table of these clips, in their order, and remove the part."""
         lines = [header_line(), *(row for key in contents.items() for row in self._read_rows(*key))]
-        write_bytes(self.path, "".join(f"{line}\n" for line in lines).encode(), overwrite=self._overwrite)
+        write_bytes(self.path, csv_file(lines), overwrite=self._overwrite)
         self.close()
         self.part.unlink()
 

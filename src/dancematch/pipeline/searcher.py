@@ -7,7 +7,8 @@ from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, S
 from dancematch.types import Match
 
 if TYPE_CHECKING:
-    from dancematch.search.engine import Engine, Query
+    from dancematch.search.engine import Engine
+    from dancematch.search.query import Query
 
 
 class Searcher(Protocol):

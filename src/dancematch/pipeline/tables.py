@@ -11,9 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dancematch.catalogue.records import Dance
+from dancematch.catalogue.records import LABEL_SEPARATOR, Dance, Recording
 from dancematch.control_characters import escape_controls
 from dancematch.errors import MissingExtraError
+from dancematch.pipeline.csv_table import APOSTROPHE, FORMULA_SIGNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,29 +24,51 @@ if TYPE_CHECKING:
 
 # Arrow's names of types; a column that a row lacks, or in which it has nothing, is null there.
 _DANCE_COLUMNS = {
-    "dance_id": "string", "source": "string", "content_hash": "string", "seconds": "double",
-    "label": "string", "collection": "string", "added": "string", "dancers": "int64",
+    "dance_id": "string", "name": "string", "labels": "labels", "collection": "string", "notes": "string",
+    "added": "string", "recordings": "int64", "dancers": "int64", "seconds": "double",
     "period_seconds": "double", "period_strength": "double",
 }  # fmt: skip
+_RECORDING_COLUMNS = {
+    "recording_id": "string", "dance_id": "string", "dance": "string", "file": "string",
+    "performer": "string", "url": "string", "date": "string", "seconds": "double", "added": "string",
+    "dancers": "int64", "period_seconds": "double", "period_strength": "double", "poster": "bool",
+}  # fmt: skip
 _CANDIDATE_COLUMNS = {
-    "dancer": "int64", "span.start": "double", "span.end": "double", "dance_id": "string", "score": "double",
+    "dancer": "int64", "span.start": "double", "span.end": "double", "dance_id": "string", "dance": "string",
+    "score": "double",
     "query.start": "double", "query.end": "double", "reference.start": "double", "reference.end": "double",
-    "mirrored": "bool", "tempo": "double", "recording": "string", "reference_dancer": "int64",
+    "mirrored": "bool", "tempo": "double", "recording": "string", "recording_id": "string",
+    "reference_dancer": "int64",
     "track": "int64", "segment.start": "double", "segment.end": "double", "verdict": "string",
     "log_ratio": "double", "evalue": "double", "same_performance": "bool",
 }  # fmt: skip
-_PARTS, _PASSAGES = "parts.", "passages"
-# With these a spreadsheet begins a formula; some take the full-width forms of East Asian keyboards too.
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-_APOSTROPHE = "'"
+_PARTS = "parts."
+_LISTS = ("passages", "recordings")  # of a candidate
 
 
-def dances_to_csv(dances: Iterable[Dance]) -> Iterator[str]:
-    """Yield the lines of a table of dances, the names of the columns first."""
-    yield csv_line(_DANCE_COLUMNS)
-    for dance in dances:
-        values = dataclasses.asdict(dance)
-        yield csv_line(values[name] for name in _DANCE_COLUMNS)
+def dances_to_csv(dances: Iterable[Dance], etags: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the lines of a table of dances, the names of the columns first.
+
+    With `etags` of dances by their ids it has a column of them: what was changed since the table was written
+    is then not overwritten by `edit --csv`.
+    """
+    return _to_csv(dances, _DANCE_COLUMNS, etags)
+
+
+def recordings_to_csv(
+    recordings: Iterable[Recording], etags: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Yield the lines of a table of recordings, the names of the columns first; `etags` as for dances."""
+    return _to_csv(recordings, _RECORDING_COLUMNS, etags)
+
+
+def _to_csv(
+    records: Iterable[Dance | Recording], columns: Iterable[str], etags: Mapping[str, str] | None
+) -> Iterator[str]:
+    yield csv_line(columns if etags is None else (*columns, "etag"))
+    for record in records:
+        values = [getattr(record, name) for name in columns]
+        yield csv_line(values if etags is None else [*values, etags.get(record.dance_id)])
 
 
 def csv_line(values: Iterable[Any]) -> str:
@@ -59,18 +82,28 @@ def csv_line(values: Iterable[Any]) -> str:
     return line.getvalue()
 
 
+def csv_file(lines: Iterable[str]) -> bytes:
+    """Return a table as a file: it begins with a byte-order mark, by which spreadsheets know UTF-8."""
+    return "".join(("\ufeff", *(f"{line}\n" for line in lines))).encode()
+
+
 def _csv_cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool | int | float):
         return json.dumps(value)
-    text = escape_controls(str(value))
-    return _APOSTROPHE + text if text.startswith((*_FORMULA_SIGNS, _APOSTROPHE)) else text
+    text = escape_controls(f"{LABEL_SEPARATOR} ".join(value) if isinstance(value, tuple) else str(value))
+    return APOSTROPHE + text if text.startswith((*FORMULA_SIGNS, APOSTROPHE)) else text
 
 
 def dances_to_arrow(dances: Iterable[Dance]) -> "pa.Table":
     """Return one row per dance."""
     return _make_table([dataclasses.asdict(dance) for dance in dances], _DANCE_COLUMNS)
+
+
+def recordings_to_arrow(recordings: Iterable[Recording]) -> "pa.Table":
+    """Return one row per recording."""
+    return _make_table([dataclasses.asdict(one) for one in recordings], _RECORDING_COLUMNS)
 
 
 def candidates_to_arrow(dancers: "Sequence[DancerAnswer]") -> "pa.Table":
@@ -81,7 +114,7 @@ def candidates_to_arrow(dancers: "Sequence[DancerAnswer]") -> "pa.Table":
         for match in one.candidates
     ]
     parts = dict.fromkeys((name for row in rows for name in row if name.startswith(_PARTS)), "double")
-    return _make_table(rows, {**_CANDIDATE_COLUMNS, **parts}, lists=(_PASSAGES,))
+    return _make_table(rows, {**_CANDIDATE_COLUMNS, **parts}, lists=_LISTS)
 
 
 def _flatten(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -99,11 +132,23 @@ def _make_table(
     rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], lists: Sequence[str] = ()
 ) -> "pa.Table":
     pa = _import_pyarrow()
-    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in columns.items()]
-    span = pa.struct([("start", pa.float64()), ("end", pa.float64())])
-    passage = pa.struct([("query", span), ("reference", span), ("tempo", pa.float64())])
-    fields += [pa.field(name, pa.list_(passage)) for name in lists]
+    several = pa.list_(pa.string())
+    kinds = {name: several if kind == "labels" else pa.type_for_alias(kind) for name, kind in columns.items()}
+    fields = [pa.field(name, kind) for name, kind in kinds.items()]
+    fields += [pa.field(name, pa.list_(kind)) for name, kind in _list_kinds(pa).items() if name in lists]
     return pa.Table.from_pylist([dict(row) for row in rows], schema=pa.schema(fields))
+
+
+def _list_kinds(pa: Any) -> dict[str, Any]:
+    """Return the types of what a candidate has several of."""
+    span = pa.struct([("start", pa.float64()), ("end", pa.float64())])
+    passage = [("query", span), ("reference", span), ("tempo", pa.float64())]
+    recording = [
+        ("recording", pa.string()), ("recording_id", pa.string()), ("track", pa.int64()),
+        ("reference_dancer", pa.int64()), ("mirrored", pa.bool_()), ("score", pa.float64()),
+        ("log_ratio", pa.float64()), *passage,
+    ]  # fmt: skip
+    return {"passages": pa.struct(passage), "recordings": pa.struct(recording)}
 
 
 def to_pandas(table: "pa.Table") -> "pd.DataFrame":

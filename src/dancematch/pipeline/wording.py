@@ -5,10 +5,16 @@
 
 import math
 
+from dancematch.catalogue.review_records import Decision, Recalibration, Review
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, shipped_calibration
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03
+DECISION_WORDS: dict[Decision, str] = {
+    "confirmed": "confirmed",
+    "rejected": "rejected",
+    "changed": "same dance, changed",
+}
 UNDECIDED = 2.0  # a likelihood ratio up to it, or down to its inverse, says nothing
 _OFTEN = 0.55  # an E-value from which on "1 search in 2" would be too rare
 
@@ -16,13 +22,25 @@ _OFTEN = 0.55  # an E-value from which on "1 search in 2" would be too rare
 def verdict_sentence(match: Match) -> str:
     """The verdict on one dance: which, where in it, how changed, and how easily by accident.
 
-    "Possible match: Thriller, 0:03-0:11, mirrored. 1 search in 9 gives this by accident."
+    "Possible match: Thriller (anna.mp4), 0:03-0:11, mirrored. 1 search in 9 gives this by accident."
     """
-    found = f"{match.dance_id}, {describe_span(match.reference)}"
+    found = f"{name_match(match)}, {describe_span(match.reference)}"
     changed = "".join(f", {change}" for change in list_changes(match))
     verdict = "No match; the nearest is" if match.verdict == "no match" else f"{capitalise(match.verdict)}:"
     details = accident_sentence(match.evalue), performance_sentence(match), basis_sentence(match)
     return " ".join(sentence for sentence in (f"{verdict} {found}{changed}.", *details) if sentence)
+
+
+def likeliest_so_far(match: Match) -> str:
+    """What is shown while a clip is still being read: "so far: Thriller, possible match"."""
+    return f"so far: {'nothing' if match.verdict == 'no match' else f'{match.name}, {match.verdict}'}"
+
+
+def name_match(match: Match) -> str:
+    """The name of the dance, with its recording's file in brackets unless that is called the same."""
+    if match.recording is None or match.recording.rpartition(".")[0] in ("", match.name):
+        return match.name
+    return f"{match.name} ({match.recording})"
 
 
 def performance_sentence(match: Match) -> str:
@@ -53,6 +71,20 @@ def accident_cell(evalue: float | None) -> str:
 def _of_ten(evalue: float) -> int:
     """An E-value below 1 in tenths, never all ten: that would read as every search."""
     return min(9, math.floor(10 * evalue + 0.5))
+
+
+def recalibration_sentence(by: Recalibration) -> str:
+    """That verdicts are shifted, how far, and what that was fitted on."""
+    return f"Verdicts are shifted by {by.offset:+.2g} decades, fitted on {by.reviews} of your reviews."
+
+
+def describe_decision(review: Review) -> str:
+    """What was decided of a possible match: "confirmed by Anna on 2026-11-17: seen it live"."""
+    if review.decision is None:
+        return "waiting"
+    note = f": {review.note}" if review.note else ""
+    when = (review.decided or "")[:10]
+    return f"{DECISION_WORDS[review.decision]} by {review.decided_by} on {when}{note}"
 
 
 def shortfall_sentence(match: Match, max_evalue: float) -> str:

@@ -3,11 +3,11 @@
 A new estimator is one module with a class that has the method of `PoseEstimator`, and one row here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from dancematch.errors import InputError
 
@@ -29,6 +29,28 @@ class PoseEstimator(Protocol):
 
 
 @dataclass(frozen=True)
+class TracksSoFar:
+    """The people in the part of a video that has been read."""
+
+    tracks: "list[Track]"
+    seconds: float  # of the video
+    complete: bool  # whether that is all of it
+
+
+@runtime_checkable
+class ProgressiveEstimator(Protocol):
+    """A pose estimator that also tells what it has while it is still reading."""
+
+    def tracks_so_far(
+        self, path: Path, *, on_frame: Callable[[float], None] | None = None
+    ) -> Iterator[TracksSoFar]:
+        """Yield the tracks so far from time to time, and last, as complete, what `tracks` returns.
+
+        Closing the iterator ends the reading.
+        """
+
+
+@dataclass(frozen=True)
 class EstimatorEntry:
     """One row: where an estimator's class is, and what users must know of it."""
 
@@ -37,12 +59,13 @@ class EstimatorEntry:
     class_name: str
     explanation: str
     has_weights: bool = False  # takes `weights_dir`, a folder with its networks
+    has_rate: bool = False  # takes `fps`, poses per second of a clip; None: every frame
 
 
 ESTIMATORS: tuple[EstimatorEntry, ...] = (
     EstimatorEntry(
         "blazepose", "dancematch.pose.blazepose", "BlazePose", "needs nothing but its weights",
-        has_weights=True,
+        has_weights=True, has_rate=True,
     ),
     EstimatorEntry(
         "comotion", "dancematch.pose.comotion", "CoMotion",
@@ -52,13 +75,18 @@ ESTIMATORS: tuple[EstimatorEntry, ...] = (
 """The first one is the default."""
 
 
-def make_estimator(name: str, weights_dir: Path | None = None) -> PoseEstimator:
-    """Return an estimator by its name; `weights_dir` is for those that have weights."""
+def make_estimator(name: str, weights_dir: Path | None = None, *, every_frame: bool = False) -> PoseEstimator:
+    """Return an estimator by its name; `weights_dir` is for those that have weights.
+
+    With `every_frame`, one that estimates at a rate of its own estimates in every frame.
+    """
     entry = next(entry for entry in ESTIMATORS if entry.name == name)
     if weights_dir is not None and not entry.has_weights:
         raise InputError(f"the estimator {name} takes no weights; leave them out, or choose another")
-    make: Callable[..., Any] = getattr(import_module(entry.module), entry.class_name)
-    estimator: PoseEstimator = make(weights_dir=weights_dir) if entry.has_weights else make()
+    options: dict[str, Any] = {"weights_dir": weights_dir} if entry.has_weights else {}
+    if every_frame and entry.has_rate:
+        options["fps"] = None
+    estimator: PoseEstimator = getattr(import_module(entry.module), entry.class_name)(**options)
     return estimator
 
 

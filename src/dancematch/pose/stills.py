@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import DanceMatchError
-from dancematch.pose.video import Image, read_frames
+from dancematch.pose.picture import Image
+from dancematch.pose.video import read_frames
 from dancematch.types import FloatArray
 
 HEIGHT = 240  # pixels
 _QUALITY = 82  # of JPEG, of 100
 _LONGEST_SIDE = 1920  # of what is decoded
+# Of a picture that must not have many bytes: its size, of what was asked for, and quality, the best first.
+_SMALLER = ((1.0, 82), (1.0, 65), (1.0, 45), (0.75, 45), (0.5, 45), (0.5, 20))
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom, of the picture's width and height
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
@@ -47,10 +50,26 @@ def stills_at(
     ]
 
 
-def _find_nearest(video: Path, wanted: NDArray[np.float64]) -> list[tuple[float, Image]]:
+def picture_at(video: str | Path, moment: float, *, longest_side: int, most_bytes: int) -> bytes:
+    """Return the whole frame nearest to a moment (seconds) as a small JPEG without metadata."""
+    import cv2
+
+    ((_, image),) = _find_nearest(Path(video), np.array([moment]), longest_side)
+    for share, quality in _SMALLER:
+        height, width = (max(1, round(share * side)) for side in image.shape[:2])
+        small = image if share == 1 else cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+        content = _encode_image(".jpg", np.asarray(small, dtype=np.uint8)[:, :, ::-1], quality)
+        if len(content) <= most_bytes:
+            return content
+    raise DanceMatchError(f"a picture of {video} cannot be made as small as {most_bytes:,} bytes")
+
+
+def _find_nearest(
+    video: Path, wanted: NDArray[np.float64], longest_side: int = _LONGEST_SIDE
+) -> list[tuple[float, Image]]:
     found: list[tuple[float, Image] | None] = [None] * len(wanted)
     distance = np.full(len(wanted), np.inf)
-    with read_frames(video, longest_side=_LONGEST_SIDE) as frames:
+    with read_frames(video, longest_side=longest_side) as frames:
         for frame in frames:
             for place in np.flatnonzero(np.abs(wanted - frame.seconds) < distance):
                 distance[place] = abs(wanted[place] - frame.seconds)

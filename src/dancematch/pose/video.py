@@ -11,21 +11,22 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import VideoError
+from dancematch.pose.picture import Image, Picture
+from dancematch.pose.sampling import FrameSampler
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
 log = logging.getLogger(__name__)
-
-Image = NDArray[np.uint8]
 
 VIDEO_SUFFIXES = frozenset(
     {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov"}
@@ -87,7 +88,7 @@ def probe(path: Path | str) -> VideoInfo:
     """Return what a video holds, measured by its time stamps."""
     with _open_container(Path(path)) as container:
         stream = _video_stream(container, Path(path))
-        picture = _Picture.of(_first_frame(container, stream, Path(path)), stream)
+        picture = Picture.of(_first_frame(container, stream, Path(path)), stream)
         container.seek(0)
         stamps = _packet_seconds(container, stream)
         codec, has_audio = stream.codec_context.name, bool(container.streams.audio)
@@ -104,26 +105,35 @@ def frame_times(path: Path | str) -> NDArray[np.float64]:
 
 
 def read_frames(
-    path: Path | str, limits: VideoLimits | None = None, *, longest_side: int | None = None
+    path: Path | str,
+    limits: VideoLimits | None = None,
+    *,
+    longest_side: int | None = None,
+    fps: float | None = None,
 ) -> "FrameReader":
     """Return a reader of a video's frames, upright and with true times.
 
-    `longest_side` shrinks larger pictures while they are converted, which costs less than
-    converting and shrinking afterwards. A file that breaks off is read as far as it goes: the
+    With `fps`, of so many frames per second: the others are not converted, and not even decoded where
+    no other frame needs them. `longest_side` shrinks larger pictures while they are converted, which
+    costs less than converting and shrinking afterwards. A file that breaks off is read as far as it goes: the
     reader's `truncated` says so afterwards, and a warning is logged. One whose first frame cannot
     be decoded is a VideoError.
     """
-    return FrameReader(Path(path), limits or VideoLimits(), longest_side)
+    return FrameReader(Path(path), limits or VideoLimits(), longest_side, fps)
 
 
 class FrameReader(Iterator[Frame]):
     """The frames of one video in order; `truncated` is settled once they are all read."""
 
-    def __init__(self, path: Path, limits: VideoLimits, longest_side: int | None = None) -> None:
+    def __init__(
+        self, path: Path, limits: VideoLimits, longest_side: int | None = None, fps: float | None = None
+    ) -> None:
         self.path = path
         self.truncated = False
+        self.end = 0.0  # seconds of the latest frame that was decoded, used or not
         self._limits = limits
         self._longest_side = longest_side
+        self._sampler = FrameSampler(fps) if fps is not None else None
         self._container = _open_container(path)
         try:
             self._stream = _video_stream(self._container, path)
@@ -132,6 +142,7 @@ class FrameReader(Iterator[Frame]):
             self._container.close()
             raise
         self.seconds = _stated_seconds(self._container, self._stream)
+        self._clock = _FrameClock(self._stream)
         self._frames = self._read()
 
     def __iter__(self) -> Self:
@@ -168,19 +179,20 @@ class FrameReader(Iterator[Frame]):
             )
 
     def _read(self) -> Generator[Frame, None, None]:
-        clock, picture, end = _FrameClock(self._stream), None, -1.0
+        picture = None
         for frame in self._decode():
-            seconds = clock.seconds(frame)
+            seconds = self._clock.seconds(frame)
             if seconds is None:
                 continue
             self._check_length(seconds)
-            picture = picture or _Picture.of(frame, self._stream, self._longest_side)
-            yield Frame(seconds, picture.render(frame))
-            end = seconds
+            if self._sampler is None or self._sampler.take(seconds):
+                picture = picture or Picture.of(frame, self._stream, self._longest_side)
+                yield Frame(seconds, picture.render(frame))
+            self.end = seconds
         self._container.close()
         if picture is None:
             raise VideoError(f"{self.path} is damaged: not one frame of it can be decoded")
-        self._note_truncation(end)
+        self._note_truncation()
 
     def _decode(self) -> Iterator["VideoFrame"]:
         """Yield every frame that decodes; a broken packet costs only its own frames."""
@@ -192,7 +204,7 @@ class FrameReader(Iterator[Frame]):
             began = time.perf_counter()
             try:
                 packet = next(packets, None)
-                frames = packet.decode() if packet is not None else []
+                frames = self._decode_packet(packet) if packet is not None else []
             except FFmpegError:
                 self.truncated = True
                 continue  # past one broken packet; a file that cannot be read on ends the loop by itself
@@ -202,6 +214,14 @@ class FrameReader(Iterator[Frame]):
             self._check_decode_time(spent)
             yield from frames
 
+    def _decode_packet(self, packet: "Packet[VideoStream]") -> "list[VideoFrame]":
+        """Decode a packet, unless its frame is not used and no other frame refers to it."""
+        if self._sampler is not None:
+            seconds = self._clock.expect(packet)
+            used = seconds is None or self._sampler.may_take(seconds)
+            self._stream.codec_context.skip_frame = "DEFAULT" if used else "NONREF"
+        return packet.decode()
+
     def _check_decode_time(self, spent: float) -> None:
         if spent > self._limits.max_decode_seconds:
             raise VideoError(
@@ -209,12 +229,13 @@ class FrameReader(Iterator[Frame]):
                 "convert it to a plainer format or cut it"
             )
 
-    def _note_truncation(self, end: float) -> None:
+    def _note_truncation(self) -> None:
         """Compare the length read with that of the header; a last frame may last a while."""
-        if self.seconds is not None and end < 0.95 * self.seconds - 0.5:
+        if self.seconds is not None and self.end < 0.95 * self.seconds - 0.5:
             self.truncated = True
         if self.truncated:
-            log.warning("%s is damaged or breaks off: used the %.1f s that could be decoded", self.path, end)
+            text = "%s is damaged or breaks off: used the %.1f s that could be decoded"
+            log.warning(text, self.path, self.end)
 
 
 class _FrameClock:
@@ -239,67 +260,16 @@ class _FrameClock:
             now = self._last + self._step
         return self._tick(now) if now > self._last else None
 
+    def expect(self, packet: "Packet[VideoStream]") -> float | None:
+        """Return the time that a packet's frame will have; None where that is not certain."""
+        if packet.pts is None or packet.time_base is None or self._origin is None:
+            return None
+        seconds = packet.pts * packet.time_base - self._origin
+        return float(seconds) if self._last < seconds < self._last + 1 else None
+
     def _tick(self, now: Fraction) -> float:
         self._last = now
         return float(now)
-
-
-@dataclass(frozen=True)
-class _Picture:
-    """The conversion of a decoded frame to an upright RGB picture."""
-
-    stored: tuple[int, int]  # width and height to convert to, before turning
-    turned: bool  # rows become columns
-    flip: int | None  # OpenCV's flip code
-
-    @classmethod
-    def of(cls, frame: "VideoFrame", stream: "VideoStream", longest_side: int | None = None) -> Self:
-        aspect = stream.sample_aspect_ratio or 1
-        width, height = float(frame.width * aspect), float(frame.height)
-        shrink = min(1.0, longest_side / max(width, height)) if longest_side else 1.0
-        turned, flip = _orientation(frame)
-        return cls((max(2, round(width * shrink)), max(2, round(height * shrink))), turned, flip)
-
-    @property
-    def width(self) -> int:
-        return self.stored[1] if self.turned else self.stored[0]
-
-    @property
-    def height(self) -> int:
-        return self.stored[0] if self.turned else self.stored[1]
-
-    def render(self, frame: "VideoFrame") -> Image:
-        from av.video.reformatter import Interpolation
-
-        width, height = self.stored
-        # The default, bicubic for full-colour sources, costs four times as much and shows nothing more.
-        way = Interpolation.AREA if width < frame.width else Interpolation.FAST_BILINEAR
-        image: Any = frame.reformat(width, height, "rgb24", interpolation=way, threads=1).to_ndarray()
-        if self.turned or self.flip is not None:
-            import cv2
-
-            image = cv2.transpose(image) if self.turned else image
-            image = cv2.flip(image, self.flip) if self.flip is not None else image
-        return image  # type: ignore[no-any-return]
-
-
-def _orientation(frame: "VideoFrame") -> tuple[bool, int | None]:
-    """Read the display matrix: whether to transpose, and which flip to do after it.
-
-    The matrix maps a stored pixel to (a x + c y, b x + d y), so it also shows a mirrored
-    recording, which a rotation angle cannot: left and right matter to a dance.
-    """
-    from av.sidedata.sidedata import Type
-
-    sides: Any = frame.side_data  # typed as a mapping from names, which it is not
-    data = next((side for side in sides if side.type == Type.DISPLAYMATRIX), None)
-    if data is None:
-        return False, None
-    a, b, _, c, d = np.frombuffer(bytes(data), np.int32)[:5].tolist()
-    turned = abs(b) > abs(a)
-    mirror_x, mirror_y = (c < 0, b < 0) if turned else (a < 0, d < 0)
-    flips = {(False, False): None, (True, False): 1, (False, True): 0, (True, True): -1}
-    return turned, flips[mirror_x, mirror_y]
 
 
 def _open_container(path: Path) -> "InputContainer":

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.query import QueryDancer
+from dancematch.report.poses import Poses
 from dancematch.search.engine import Engine
 from dancematch.search.explain import EvidenceMatrix, evidence_of
 from dancematch.search.stage2.local_alignment import AlignedSegment
 from dancematch.skeletons import BODY15
 from dancematch.tracks import KnownTrack
-from dancematch.types import SEEN_FROM, Fingerprint, FloatArray, Match, Motion, Span, Verdict
+from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
 
 # A bone's name, and the joints that it runs between; the two lines across show leaning and twisting.
 BONES: dict[str, tuple[str, str]] = {
@@ -90,9 +91,18 @@ class Comparison:
     reference: Seconds  # [frames] of the reference
     late: Seconds  # [frames] below 0 = early
     degrees: FloatArray  # [frames, bones] by `BONES`, NaN where either does not show the bone
-    # [frames, 15, 3] facing forward, on one standard body; mirrored if the match is, NaN where unseen
-    query_joints: FloatArray
-    reference_joints: FloatArray
+    query_poses: Poses  # [frames] mirrored if the match is
+    reference_poses: Poses  # [frames]
+
+    @property
+    def query_joints(self) -> FloatArray:
+        """[frames, 15, 3] the clip's joints, NaN where they were not seen."""
+        return self.query_poses.measured
+
+    @property
+    def reference_joints(self) -> FloatArray:
+        """[frames, 15, 3] the reference's joints, NaN where they were not seen."""
+        return self.reference_poses.measured
 
     @property
     def verdict(self) -> Verdict:
@@ -222,7 +232,8 @@ def align_dancers(
     last = clip.start + (len(clip.joints) - 1) / clip.fps
     within = np.flatnonzero((expected >= clip.start - 1e-6) & (expected <= last + 1e-6))
     frames = np.round((expected[within] - clip.start) * clip.fps).astype(np.int64)
-    ours, theirs = bone_directions(_visible_joints(clip)), bone_directions(_visible_joints(reference)[within])
+    own_poses, their_poses = Poses.of(clip), Poses.of(reference)[within]
+    ours, theirs = bone_directions(own_poses.measured), bone_directions(their_poses.measured)
     frames = _follow_frames(ours, theirs, frames, round(LATEST_SECONDS * clip.fps))
     cosines = np.clip((ours[frames] * theirs).sum(axis=2), -1, 1)
     query = clip.start + frames / clip.fps
@@ -231,7 +242,7 @@ def align_dancers(
         match, 1 / slope, _matched_share(evidence, query, segments),
         query, times[within], query - (begin + slope * times[within]),
         np.degrees(np.arccos(cosines)).astype(np.float32),
-        _visible_joints(clip)[frames], _visible_joints(reference)[within],
+        own_poses[frames], their_poses,
     )  # fmt: skip
 
 
@@ -287,12 +298,6 @@ def bone_directions(joints: FloatArray) -> FloatArray:
     bones = joints[:, _ENDS[:, 1]] - joints[:, _ENDS[:, 0]]
     length = np.linalg.norm(bones, axis=2, keepdims=True)
     return np.asarray(bones / np.where(length > 1e-6, length, np.nan))
-
-
-def _visible_joints(canonical: Motion) -> FloatArray:
-    """The joints of `body15`, NaN also where the pose estimator only guesses."""
-    guessed = canonical.visibility[:, 1:] < SEEN_FROM
-    return np.where(guessed[:, :, None], np.nan, canonical.joints[:, 1:]).astype(np.float32)
 
 
 def _follow_frames(ours: FloatArray, theirs: FloatArray, frames: IntArray, reach: int) -> IntArray:

@@ -12,9 +12,11 @@ import numpy as np
 from dancematch.pipeline.wording import capitalise, ratio_words
 from dancematch.report.compare import BONES, MATCHED_SHARE, Comparison, MomentDifference
 from dancematch.report.page import render_page, write_page
+from dancematch.report.poses import FADED_OPACITY, Poses, fade_dashes
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray
 
+_HEAD_RADIUS = 9.0  # of the figures, centimetres
 _FPS = 15.0  # of the figures: enough for the eye, at half the size of the page
 
 
@@ -94,8 +96,17 @@ def _page_data(comparison: Comparison) -> dict[str, Any]:
         "mean": round_values(comparison.mean[kept], 1),
         "bones": bones,
         "worst": worst,
-        "query_joints": [_centimetres(pose) for pose in comparison.query_joints[kept]],
-        "reference_joints": [_centimetres(pose) for pose in comparison.reference_joints[kept]],
+        **_describe_poses("query", comparison.query_poses[kept]),
+        **_describe_poses("reference", comparison.reference_poses[kept]),
+        "faded": {"opacity": FADED_OPACITY, "dashes": fade_dashes(_HEAD_RADIUS)},
+    }
+
+
+def _describe_poses(of: str, poses: Poses) -> dict[str, Any]:
+    """The joints of each frame, and the numbers of those that were not seen in it."""
+    return {
+        f"{of}_joints": [_centimetres(pose) for pose in poses.joints],
+        f"{of}_unseen": [np.flatnonzero(~seen).tolist() for seen in poses.seen],
     }
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch import formats
-from dancematch.catalogue.records import Dance
+from dancematch.catalogue.records import Dance, Recording
+from dancematch.catalogue.review_records import Recalibration, Review
 from dancematch.errors import InputError
 from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.analysis.clip_files import content_hash
@@ -33,6 +34,7 @@ from dancematch.report.evidence_strength import (
     measure_likelihood,
 )
 from dancematch.report.footage import Footage, MarkedStill
+from dancematch.report.poses import Poses
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS, EvidenceMatrix, MetricValue, make_passage
 from dancematch.search.settings import DanceFilter
@@ -96,11 +98,13 @@ class Pictures:
     """The arrays that a report draws."""
 
     alignment: EvidenceMatrix
-    query: FloatArray  # [moments, 15, 3] facing forward; mirrored if the match is
-    reference: FloatArray
+    query: Poses  # [moments] mirrored if the match is
+    reference: Poses
     lags: FloatArray  # [lags] seconds of the dance at which the clip's dancer may begin
     correlations: FloatArray  # [lags] of both dancers' movements then
     stills: tuple[MarkedStill, ...] = ()  # of the clip's video, one per moment
+    reference_stills: tuple[MarkedStill, ...] = ()  # of the recording that was matched, one per moment
+    poster: bytes | None = None  # a small picture of that recording (JPEG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +112,8 @@ class Evidence:
     """Everything that a report says."""
 
     clip: QueryFile
-    reference: Dance
+    dance: Dance
+    reference: Recording  # the one that was matched
     has_skeletons: bool  # of the reference; without, it is drawn from its words
     match: Match
     likelihood: Likelihood
@@ -127,11 +132,18 @@ class Evidence:
     made: str  # when: UTC, ISO 8601
     command: str  # that repeats the report
     pictures: Pictures = field(repr=False)
+    recalibrated: Recalibration | None = None  # what the ratios and verdicts are shifted by
+    reviews: tuple[Review, ...] = ()  # decisions about this clip and dance
 
     @property
     def found(self) -> bool:
         """Whether it is a match or a possible one."""
         return self.match.verdict != "no match"
+
+    @property
+    def shows_reference(self) -> bool:
+        """Whether there are frames of the recording that was matched."""
+        return bool(self.pictures.reference_stills)
 
     @cached_property
     def rivals(self) -> list[Match]:
@@ -152,9 +164,9 @@ def read_query_file(
     return query, clip, Footage(path, dict(enumerate(query.images, start=1)), skeleton)
 
 
-def command_for(catalogue: str, clip: str, dance_id: str, *options: str) -> str:
+def command_for(catalogue: str, clip: str, dance: str, *options: str) -> str:
     """The shell command that writes the same report."""
-    names, options = [catalogue, clip], ("--report", "again.html", f"--dance={dance_id}", *options)
+    names, options = [catalogue, clip], ("--report", "again.html", f"--dance={dance}", *options)
     if any(name.startswith("-") for name in names):
         return shlex.join(["dancematch", "search", *options, "--", *names])
     return shlex.join(["dancematch", "search", *names, *options])
@@ -170,32 +182,33 @@ def gather_evidence(
     query: QueryClip,
     clip: QueryFile,
     *,
-    dance_id: str | None = None,
+    dance: str | None = None,
     max_evalue: float = MAX_EVALUE,
     footage: Footage | None = None,
     command: str | None = None,
 ) -> Evidence:
-    """The evidence for a clip being the dance of that name or, without a name, the best match.
+    """The evidence for a clip being the dance of that name or id or, without one, the best match.
 
     `footage` lets the report show the clip's own pictures. `command` says how to repeat the report, if that
     is not the plain command on files of these names.
     """
-    if dance_id is not None:
-        catalogue.dance(dance_id)  # raises if there is none
+    dance_id = None if dance is None else catalogue.dance(dance).dance_id  # raises if there is none
     engine = catalogue.engine()
-    match, others = _find_match(catalogue, query, dance_id, max_evalue)
+    match, others, recalibrated = _find_match(catalogue, query, dance_id, max_evalue)
     own, variant = query.dancer(match.dancer), query.variant(match)
     why, alignment = catalogue.explain(query, match)
     pair = _pair_dancers(catalogue, own, match, alignment)
     name, dances = Path(catalogue.where).name, engine.search_state().index.entries.dances
+    likelihood = measure_likelihood(engine, variant, match, others, dances, max_evalue)
     return Evidence(
         clip=replace(clip, seconds=max(p.motion.span.end for p in query.dancers), dancers=len(query.dancers)),
-        reference=catalogue.dance(match.dance_id),
+        dance=catalogue.dance(match.dance_id),
+        reference=catalogue.recording(match.recording_id or ""),
         has_skeletons=pair.has_skeletons,
         match=match,
-        likelihood=measure_likelihood(engine, variant, match, others, dances, max_evalue),
+        likelihood=likelihood.shift_cohort(recalibrated.offset) if recalibrated else likelihood,
         synchrony=why.synchrony,
-        commonness=measure_commonness(engine, own, match, alignment),
+        commonness=measure_commonness(engine, own, match, alignment, catalogue.names()),
         others=others,
         metrics=why.metrics,
         limbs=_measure_limbs(pair, alignment),
@@ -207,28 +220,52 @@ def gather_evidence(
         model_id=catalogue.tokeniser.model_id,
         version=version("dancematch"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=command or command_for(name, clip.name, match.dance_id, *limit_option(max_evalue)),
-        pictures=_collect_pictures(pair, alignment, why.synchrony, footage),
+        command=command or command_for(name, clip.name, match.name, *limit_option(max_evalue)),
+        pictures=replace(
+            _collect_pictures(pair, alignment, why.synchrony, footage),
+            poster=catalogue.poster(match.recording_id or ""),
+        ),
+        recalibrated=recalibrated,
+        reviews=_find_decisions(catalogue, clip, match),
     )
+
+
+def _find_decisions(catalogue: Catalogue, clip: QueryFile, match: Match) -> tuple[Review, ...]:
+    """What was decided about this dancer of the clip and any recording of the dance."""
+    decided = catalogue.reviews.read("decided", dance=match.dance_id, query_id=clip.sha256)
+    return tuple(one for one in decided if one.dancer == match.dancer)
+
+
+def show_reference(found: Evidence, footage: Footage) -> Evidence:
+    """The same evidence with frames of the recording that was matched, in place of its poster.
+
+    `footage.reference_footage` reads a recording's video.
+    """
+    dancer = found.match.reference_dancer
+    stills = tuple(footage.stills(dancer, [moment.reference for moment in found.moments]))
+    if not stills:
+        raise InputError(f"{footage.video} shows no dancer {dancer}: there are no frames to show")
+    return replace(found, pictures=replace(found.pictures, reference_stills=stills))
 
 
 def _find_match(
     catalogue: Catalogue, query: QueryClip, dance_id: str | None, max_evalue: float
-) -> tuple[Match, tuple[Match, ...]]:
-    """The match that the report is about, and the best other dances for the same dancer."""
+) -> tuple[Match, tuple[Match, ...], Recalibration | None]:
+    """The match that the report is about, the best other dances for the same dancer, what ratios have."""
     search = partial(catalogue.search, query, max_evalue=max_evalue)
     nearest = search(limit=NEAREST + 1)
     found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
         found = search(limit=1, only=DanceFilter(among=frozenset({dance_id}))).candidates
     if not found:
-        what = "nothing" if dance_id is None else f"nothing of {dance_id!r}"
+        what = "nothing" if dance_id is None else "nothing of that dance"
         raise InputError(
             f"{catalogue.where} holds {what} that a clip could be compared with; add dances to it"
         )
     match = found[0]
     same_dancer = next(one.candidates for one in nearest.dancers if one.dancer == match.dancer)
-    return match, tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]
+    others = tuple(one for one in same_dancer if one.dance_id != match.dance_id)[:NEAREST]
+    return match, others, nearest.recalibrated
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +298,7 @@ class _DancerPair:
 def _pair_dancers(
     catalogue: Catalogue, own: QueryDancer, match: Match, alignment: EvidenceMatrix
 ) -> _DancerPair:
-    motion = catalogue.dancers(match.dance_id).get(match.reference_dancer)
+    motion = catalogue.dancers(match.recording_id or "").get(match.reference_dancer)
     reference = motion if motion is not None else decode(alignment.reference, catalogue.tokeniser)
     clip = mirror(own.motion) if match.mirrored else own.motion
     segments = order_segments(alignment.on_line)
@@ -338,7 +375,7 @@ def _collect_pictures(
     both, shown = pair.comparison, pair.shown
     stills = () if footage is None else footage.stills(both.match.dancer, both.query[shown].tolist())
     return Pictures(
-        alignment, both.query_joints[shown], both.reference_joints[shown],
+        alignment, both.query_poses[shown], both.reference_poses[shown],
         *_lag_curve(alignment, 1.0 if peak is None else peak.tempo), tuple(stills),
     )  # fmt: skip
 

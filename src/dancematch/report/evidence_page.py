@@ -8,7 +8,7 @@ from typing import Any
 from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_number
 from dancematch.report import evidence_text as text
 from dancematch.report import svg
-from dancematch.report.evidence import Evidence, Limb
+from dancematch.report.evidence import Evidence, Limb, MomentPair
 from dancematch.report.page import render_page, write_page
 from dancematch.search.confidence.verdict import shipped_calibration
 from dancematch.search.metrics.registry import MEANINGS
@@ -34,6 +34,7 @@ def render_evidence(found: Evidence) -> str:
         likelihood=found.likelihood,
         words=words,
         stills=found.pictures.stills,
+        reference_stills=found.pictures.reference_stills,
         tone=_TONES[found.match.verdict],
         made=found.made.replace("T", " ").replace("+00:00", " UTC"),
         covered=f"{100 * found.covered:.0f} %",
@@ -57,6 +58,7 @@ def _sentences(found: Evidence) -> dict[str, Any]:
         "strength": text.strength(found),
         "accident": accident_sentence(found.likelihood.evalue),
         "dependence": text.dependence(found),
+        "recalibration": text.recalibration(found),
         "evalue": text.evalue_text(found.likelihood.evalue),
         "limits": text.limits(found),
         "stronger": text.rank_in_cohort(found),
@@ -75,7 +77,7 @@ def _tables(found: Evidence) -> dict[str, Any]:
         "limbs": [_limb(limb) for limb in found.limbs],
         "metrics": list(_metrics(found)),
         "others": [
-            (one.dance_id, one.verdict, ratio_cell(one.log_ratio or 0.0), f"{one.score:.2f}")
+            (one.name, one.verdict, ratio_cell(one.log_ratio or 0.0), f"{one.score:.2f}")
             for one in found.others
         ],
         "provenance": list(_provenance(found)),
@@ -83,15 +85,20 @@ def _tables(found: Evidence) -> dict[str, Any]:
 
 
 def _compared(found: Evidence) -> Iterator[tuple[str, str, str]]:
-    clip, known, match = found.clip, found.reference, found.match
+    clip, known, match, dance = found.clip, found.reference, found.match, found.dance
     dancers = "only dancer" if clip.dancers == 1 else f"of {clip.dancers}, 1 being the most prominent"
-    named = " · ".join(part for part in (known.label, known.collection) if part)
+    named = " · ".join(part for part in (*dance.labels, dance.collection) if part)
     yield "matching segment", _span(match.query), _span(match.reference)
     yield "whole length", f"{clip.seconds:.1f} s", f"{known.seconds:.1f} s"
     yield "dancer", f"{match.dancer} ({dancers})", f"{match.reference_dancer} (of {known.dancers})"
-    yield "file", f"{clip.name} ({clip.kind})", known.source
-    yield "known as", "", f"{known.dance_id}{f' ({named})' if named else ''}, added {known.added[:10]}"
-    yield "SHA-256 of the file", clip.sha256, known.content_hash
+    yield "file", f"{clip.name} ({clip.kind})", known.file
+    yield "known as", "", f"{dance.name}{f' ({named})' if named else ''}, added {known.added[:10]}"
+    source = " · ".join(part for part in (known.performer, known.date, known.url) if part)
+    if source:
+        yield "by", "", source
+    if dance.notes:
+        yield "notes", "", dance.notes
+    yield "SHA-256 of the file", clip.sha256, known.recording_id
 
 
 def _span(span: Span) -> str:
@@ -102,6 +109,7 @@ def _brief(found: Evidence) -> Iterator[tuple[str, str]]:
     """The findings, each on a line; the sections say how each came about."""
     match = found.match
     yield "verdict", match.verdict
+    yield from (("reviewed", sentence) for sentence in text.decisions(found))
     yield "tempo", f"The clip is danced {text.tempo(match.tempo or 1.0)}."
     yield "mirrored", "Yes: left and right are exchanged." if match.mirrored else "No."
     yield "evidence", text.strength(found)
@@ -165,7 +173,8 @@ def _drawings(found: Evidence) -> dict[str, Any]:
     pictures = found.pictures
     return {
         "stage": svg.fit_stage(pictures.query, pictures.reference),
-        "cards": [_card(found, number) for number in range(len(found.moments))],
+        "poster": svg.poster(pictures.poster) if pictures.poster and not found.shows_reference else None,
+        "cards": _cards(found),
         "alignment": svg.alignment(pictures.alignment, [(one.query, one.reference) for one in found.moments]),
         "lags": _lags(found),
         "ratios": _ratios(found),
@@ -190,17 +199,25 @@ def _agreements(found: Evidence) -> svg.Drawing | None:
     return svg.histogram(groups, svg.AGREEMENT_AXIS, [svg.Mark(common.agreement, "match", "this dance")])
 
 
-def _card(found: Evidence, number: int) -> dict[str, Any]:
-    """One moment of both, side by side."""
-    moment, pictures = found.moments[number], found.pictures
+def _cards(found: Evidence) -> list[dict[str, Any]]:
+    """Each moment of both, side by side; None for a still of a side without footage."""
+    pictures, none = found.pictures, [None] * len(found.moments)
+    columns = {
+        "query": svg.skeletons(pictures.query),
+        "reference": svg.skeletons(pictures.reference),
+        "still": map(svg.still, pictures.stills) if pictures.stills else none,
+        "reference_still": map(svg.still, pictures.reference_stills) if found.shows_reference else none,
+    }
+    drawn = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [_times(moment) | one for moment, one in zip(found.moments, drawn, strict=True)]
+
+
+def _times(moment: MomentPair) -> dict[str, Any]:
     degrees = moment.degrees
     return {
         "apart": "no limb is seen in both" if degrees is None else f"{degrees:.0f}° apart on average",
         "query_time": f"{moment.query:.2f} s",
         "reference_time": f"{moment.reference:.2f} s",
-        "still": svg.still(pictures.stills[number]) if pictures.stills else None,
-        "query": svg.skeleton(pictures.query[number]),
-        "reference": svg.skeleton(pictures.reference[number]),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from dancematch.pipeline.query import QueryDancer
 from dancematch.search.confidence.cohort import FEWEST
+from dancematch.search.confidence.recalibration import shift_log_ratio
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query
 from dancematch.search.explain import EvidenceMatrix
@@ -30,6 +31,10 @@ class Likelihood:
     def verdict_alone(self) -> Verdict:
         """The verdict if the catalogue held this dance alone."""
         return verdict_of(evalue_of(self.log_ratio, 1), self.max_evalue)
+
+    def shift_cohort(self, offset: float) -> "Likelihood":
+        """The same with the ratios of the cohort shifted, as all other ratios are that were recalibrated."""
+        return replace(self, cohort=tuple(round(shift_log_ratio(one, offset), 3) for one in self.cohort))
 
     @property
     def is_known(self) -> bool:
@@ -67,14 +72,18 @@ def measure_likelihood(
         needed_if_possible=math.log10(dances / POSSIBLE_EVALUE) if max_evalue < POSSIBLE_EVALUE else None,
         dances=dances,
         cohort=tuple(round(ratio, 3) for ratio in null),
-        others={one.dance_id: round(one.log_ratio or 0.0, 3) for one in others},
+        others={one.name: round(one.log_ratio or 0.0, 3) for one in others},
     )
 
 
 def measure_commonness(
-    engine: Engine, own: QueryDancer, match: Match, alignment: EvidenceMatrix
+    engine: Engine,
+    own: QueryDancer,
+    match: Match,
+    alignment: EvidenceMatrix,
+    names: Mapping[str, str],
 ) -> Commonness:
-    """How far each dance agrees with the match's best passage, as seen or mirrored."""
+    """How far each dance agrees with the match's best passage, as seen or mirrored; `names` are by id."""
     first, last = int(alignment.path[0, 0]), int(alignment.path[-1, 0])
     variants = [
         Query(one.segment(min(first, len(one) - 1), min(last, len(one) - 1)))
@@ -82,5 +91,6 @@ def measure_commonness(
     ]
     agreements = holders(engine, variants, [match.dance_id])
     agreement = agreements.pop(match.dance_id)
-    ordered = sorted(agreements.items(), key=lambda one: (-one[1], one[0]))
+    named = ((names.get(dance_id, dance_id), agreement) for dance_id, agreement in agreements.items())
+    ordered = sorted(named, key=lambda one: (-one[1], one[0]))
     return Commonness(alignment.query.span(first, last), agreement, dict(ordered))

@@ -11,9 +11,12 @@ from dancematch.pipeline.wording import (
     accident_sentence,
     basis_sentence,
     capitalise,
+    describe_decision,
+    name_match,
     performance_sentence,
     ratio_cell,
     ratio_words,
+    recalibration_sentence,
     synchrony_reason,
 )
 from dancematch.report.evidence import Evidence, overlap
@@ -32,7 +35,13 @@ _ALONE = "There is no other dance in the catalogue to compare it with."
 
 def describe_evidence(found: Evidence) -> dict[str, Any]:
     """All that a report says but its pictures, as JSON has it."""
-    said = {"verdict": found.match.verdict, "headline": headline(found), "cautions": cautions(found)}
+    said = {
+        "verdict": found.match.verdict,
+        "headline": headline(found),
+        "cautions": cautions(found),
+        "decisions": decisions(found),
+        "shows_reference": found.shows_reference,
+    }
     parts = {one.name: getattr(found, one.name) for one in fields(found) if one.name != "pictures"}
     return said | {name: _plain(value) for name, value in parts.items()}
 
@@ -49,15 +58,15 @@ def headline(found: Evidence) -> str:
     """The verdict and what it rests on, in a few sentences."""
     match, clip = found.match, found.clip.name
     if match.verdict == "no match":
-        verdict = f"No match: {clip} is not shown to be the dance {match.dance_id}."
+        verdict = f"No match: {clip} is not shown to be the dance {match.name}."
     else:
         verdict = (
             f"{capitalise(match.verdict)}: seconds {seconds(match.query)} of {clip} are like seconds "
-            f"{seconds(match.reference)} of the dance {match.dance_id}, {manner(match)}."
+            f"{seconds(match.reference)} of the dance {name_match(match)}, {manner(match)}."
         )
     sentences = (
         verdict, basis_sentence(match), strength(found), accident_sentence(match.evalue),
-        performance_sentence(match), dependence(found),
+        performance_sentence(match), dependence(found), recalibration(found),
     )  # fmt: skip
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -78,6 +87,16 @@ def dependence(found: Evidence) -> str:
         f"The verdict depends on the size of the catalogue: of this dance alone it would be a {alone}, but "
         f"{likelihood.dances} dances were searched, and the more there are, the more are alike by accident."
     )
+
+
+def recalibration(found: Evidence) -> str:
+    """That verdicts are shifted by what was fitted on reviews; nothing where they are not."""
+    return "" if found.recalibrated is None else recalibration_sentence(found.recalibrated)
+
+
+def decisions(found: Evidence) -> list[str]:
+    """What was decided about this clip and dance, a sentence each."""
+    return [f"Reviewed: {describe_decision(one)}" for one in found.reviews]
 
 
 def limits(found: Evidence) -> str:
@@ -105,7 +124,7 @@ def rarity(found: Evidence) -> str:
     count, alike = len(common.others), common.as_alike
     own = (
         f"The best passage, seconds {seconds(common.passage)} of the clip, agrees with "
-        f"{found.match.dance_id} by {common.agreement:.2f} of 1."
+        f"{found.match.name} by {common.agreement:.2f} of 1."
     )
     if not count:
         return f"{own} {_ALONE}"
@@ -215,7 +234,7 @@ def cautions(found: Evidence) -> list[str]:
 
 
 def _about_the_files(found: Evidence) -> Iterator[str]:
-    if found.clip.sha256 == found.reference.content_hash:
+    if found.clip.sha256 == found.reference.recording_id:
         yield "The clip is, byte for byte, the file that the dance was learnt from: a match says nothing."
     if found.clip.kind == "motion words":
         yield "The clip was handed in as motion words: its skeletons are drawn from them and are approximate."
@@ -229,11 +248,11 @@ def _about_the_others(found: Evidence) -> Iterator[str]:
     better = [one for one in found.others if (one.log_ratio or 0.0) > found.likelihood.log_ratio]
     if better:
         yield (
-            f"The evidence for {better[0].dance_id} is stronger ({ratio_cell(better[0].log_ratio or 0.0)}) "
+            f"The evidence for {better[0].name} is stronger ({ratio_cell(better[0].log_ratio or 0.0)}) "
             f"than for this dance ({ratio_cell(found.likelihood.log_ratio)})."
         )
     if found.found and found.rivals:
-        named = ", ".join(f"{one.dance_id} ({one.verdict})" for one in found.rivals)
+        named = ", ".join(f"{one.name} ({one.verdict})" for one in found.rivals)
         yield (
             f"It may be another dance of the catalogue as well: {named}. If they are recordings of the same "
             "choreography that is to be expected; if not, the clip is no evidence for this dance alone."

@@ -62,7 +62,7 @@ def require_motions_free(where: Path, *, overwrite: bool) -> list[Path]:
 
 
 def _write_figures(path: Path, both: tuple[Motion, Motion], match: Match, overwrite: bool) -> None:
-    gltf_write.write(path, both, names=("query", match.dance_id), overwrite=overwrite)
+    gltf_write.write(path, both, names=("query", match.name), overwrite=overwrite)
 
 
 def pair_motions(catalogue: Catalogue, query: QueryClip, match: Match) -> tuple[Motion, Motion]:
@@ -82,15 +82,14 @@ def pair_motions(catalogue: Catalogue, query: QueryClip, match: Match) -> tuple[
 
 
 def _read_known(catalogue: Catalogue, match: Match) -> Motion:
-    motion = catalogue.dancers(match.dance_id).get(match.reference_dancer)
+    recording_id = match.recording_id or ""
+    motion = catalogue.dancers(recording_id).get(match.reference_dancer)
     if motion is not None:
         return motion
-    for track in catalogue.tracks([match.dance_id]):
+    for track in catalogue.recording_tracks(recording_id):
         if track.dancer == match.reference_dancer:
             return decode(track.fingerprint, catalogue.tokeniser)
-    raise UnknownDanceError(
-        f"{match.dance_id!r} has no dancer {match.reference_dancer} any more; search again"
-    )
+    raise UnknownDanceError(f"{match.name!r} has no dancer {match.reference_dancer} any more; search again")
 
 
 def _sample(motion: Motion, times: NDArray[np.float64], start: float) -> Motion:

@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dancematch.formats.files import write_bytes
+from dancematch.report.poses import FADED_LEGEND
 
 
 def render_page(template: str, **values: Any) -> str:
@@ -29,5 +30,6 @@ def _environment() -> Environment:
         loader=PackageLoader("dancematch.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.globals["faded_legend"] = FADED_LEGEND
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment

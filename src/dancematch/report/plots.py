@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dancematch.errors import InputError, MissingExtraError
 from dancematch.formats.files import write_bytes
 from dancematch.pipeline.wording import accident_sentence
 from dancematch.report.compare import BONES, Comparison
 from dancematch.report.compare_page import summarise
+from dancematch.report.poses import FADED_LEGEND, FADED_OPACITY, fade_dashes
 from dancematch.report.svg import STRONG, word_colours
 from dancematch.search.explain import EvidenceMatrix
 from dancematch.search.stage2.local_alignment import group_repeats
@@ -30,6 +32,7 @@ _FAINT, _INK = "#8a867f", "#1c1b1a"
 _SIDES = {"left": "#d9622b", "right": "#2b6cd9"}  # as in every page of the project
 _PASSAGES = ("#d9622b", "#7a3fb5", "#1c7c4a", "#b3261e")
 _UNSEEN = "#f0eeea"
+_HEAD = 1.4  # radius in widths of a bone's line
 
 
 def require_drawable(path: Path) -> None:
@@ -78,7 +81,7 @@ def draw_match(
     _draw_matrix(matrix, evidence, figure)
     beside.sharey(matrix)
     _draw_words(beside, evidence.reference, evidence.codebook, shown, upright=True)
-    beside.set_ylabel(f"{match.dance_id}, seconds", fontsize=11)
+    beside.set_ylabel(f"{match.name}, seconds", fontsize=11)
     matrix.tick_params(labelleft=False)
     _draw_words(below, evidence.query, evidence.codebook, shown)
     below.set_title("the clip in motion words; like words have like colours", loc="left", fontsize=9)
@@ -92,7 +95,7 @@ def draw_match(
 def _title(match: Match, clip: str) -> str:
     mirrored = "mirrored" if match.mirrored else "not mirrored"
     return (
-        f"{clip} in {match.dance_id}: {match.verdict}. {accident_sentence(match.evalue)}\n"
+        f"{clip} in {match.name}: {match.verdict}. {accident_sentence(match.evalue)}\n"
         f"seconds {match.reference.start:.1f} to {match.reference.end:.1f} of it, {mirrored}, "
         f"tempo x{match.tempo or 1:.2f}"
     )
@@ -224,29 +227,38 @@ def _draw_worst(figure: Any, comparison: Comparison, clip: str, reference: str) 
         place = int(np.abs(comparison.reference - moment.reference).argmin())
         bones = "\n".join(f"{bone.bone} {bone.mean:.0f}° {bone.tendency}" for bone in moment.bones)
         panels[0, column].set_title(bones, fontsize=8)
-        _draw_skeleton(panels[0, column], comparison.query_joints[place], f"{moment.query:.1f} s")
-        _draw_skeleton(panels[1, column], comparison.reference_joints[place], f"{moment.reference:.1f} s")
+        for axes, poses, second in (
+            (panels[0, column], comparison.query_poses, moment.query),
+            (panels[1, column], comparison.reference_poses, moment.reference),
+        ):
+            draw_pose(axes, poses.joints[place], poses.seen[place])
+            axes.set_xlabel(f"{second:.1f} s", fontsize=9, labelpad=1)
+    figure.supxlabel(FADED_LEGEND, fontsize=8, color=_FAINT, x=0.02, ha="left")
     for row, name in enumerate((clip, reference)):
         panels[row, 0].set_ylabel(name, fontsize=9)
 
 
-def _draw_skeleton(axes: "Axes", joints: FloatArray, when: str) -> None:
-    """The dancer from the front: the left side is on the viewer's right."""
+def draw_pose(axes: "Axes", joints: FloatArray, seen: NDArray[np.bool_]) -> None:
+    """Draw the dancer [15, 3] from the front: the left side is on the viewer's right; faded if not seen."""
     for joint, parent in enumerate(BODY15.parents):
         if parent >= 0:
             colour = _SIDES.get(BODY15.joints[joint].partition("_")[0], _INK)
-            ends = joints[[parent, joint]]
-            axes.plot(ends[:, 0], ends[:, 1], color=colour, linewidth=2.5, solid_capstyle="round")
-    head = joints[BODY15.index("head")]
-    axes.plot(head[0], head[1], "o", markersize=7, color=_INK, fillstyle="none")
+            ends, look = joints[[parent, joint]], _look(bool(seen[[parent, joint]].all()))
+            axes.plot(ends[:, 0], ends[:, 1], color=colour, linewidth=2.5, solid_capstyle="round", **look)
+    number = BODY15.index("head")
+    alpha = _look(bool(seen[number]))["alpha"]
+    axes.plot(*joints[number, :2], "o", markersize=7, color=_INK, fillstyle="none", alpha=alpha)
     axes.set_xlim(-1, 1)
     axes.set_ylim(-1.05, 1.05)
     axes.set_aspect("equal")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.set_xlabel(when, fontsize=9, labelpad=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _look(seen: bool) -> dict[str, Any]:
+    return {"alpha": 1.0} if seen else {"alpha": FADED_OPACITY, "linestyle": (0, fade_dashes(_HEAD))}
 
 
 def _draw_bones(axes: "Axes", comparison: Comparison, figure: Any) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dancematch.motion import canonicalise
 from dancematch.pose.stills import grey_png, stills_at
 from dancematch.report.footage import MarkedStill
+from dancematch.report.poses import FADED_OPACITY, Poses, fade_dashes
 from dancematch.search.explain import EvidenceMatrix
 from dancematch.skeletons import BODY15
 from dancematch.types import Codebook, Fingerprint, FloatArray, Motion, Span
@@ -54,17 +55,19 @@ def skeletons_at(motion: Motion, moments: Sequence[float]) -> list[Drawing]:
     canonical = canonicalise(motion)
     frames = np.round((np.asarray(moments) - canonical.start) * canonical.fps).astype(int)
     frames = np.clip(frames, 0, len(canonical.joints) - 1)
-    return [skeleton(canonical.joints[frame, 1:]) for frame in frames]
+    return list(skeletons(Poses.of(canonical)[frames]))
 
 
-def skeleton(joints: FloatArray) -> Drawing:
-    """A dancer who faces the viewer [15, 3], in metres: the left side is on the viewer's right."""
-    return _body(joints[:, :2] * np.array([1, -1]), head_radius=0.09)
+def skeletons(poses: Poses) -> Iterator[Drawing]:
+    """Dancers who face the viewer, one drawing per pose: the left side is on the viewer's right."""
+    for joints, seen in zip(poses.joints, poses.seen, strict=True):
+        yield _body(joints[:, :2] * np.array([1, -1]), seen, head_radius=0.09)
 
 
-def fit_stage(*joints: FloatArray) -> str:
-    """The view box that all these dancers [frames, 15, 3] need, to be drawn at one scale."""
-    points = np.concatenate(joints)[:, :, :2].reshape(-1, 2) * np.array([1, -1])
+def fit_stage(*dancers: Poses) -> str:
+    """The view box that all these dancers need, to be drawn at one scale."""
+    joints = np.concatenate([poses.joints for poses in dancers])
+    points = joints[:, :, :2].reshape(-1, 2) * np.array([1, -1])
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
         return STAGE
@@ -75,26 +78,39 @@ def fit_stage(*joints: FloatArray) -> str:
 def still(picture: MarkedStill) -> Drawing:
     """A frame with the dancer's skeleton over it."""
     frame, joints = picture.still, picture.joints
+    radius = 0.025 * frame.height
     return {
         "address": _data_address("jpeg", frame.jpeg),
         "width": frame.width,
         "height": frame.height,
-        "lines": None if joints is None else _body(joints, head_radius=0.025 * frame.height),
+        "lines": None if joints is None else _body(joints, picture.seen, head_radius=radius),
     }
 
 
-def _body(points: FloatArray, head_radius: float) -> Drawing:
-    """Bones between points [15, 2]; what is not seen is left out."""
+def poster(content: bytes) -> str:
+    """A JPEG picture as a data: address."""
+    return _data_address("jpeg", content)
+
+
+def _body(points: FloatArray, seen: NDArray[np.bool_], head_radius: float) -> Drawing:
+    """Bones between points [15, 2], faded if either end was not seen; what is not known is left out."""
     bones = []
     for joint, parent in enumerate(BODY15.parents):
         if parent < 0 or not np.isfinite(points[[joint, parent]]).all():
             continue
         side = BODY15.joints[joint].partition("_")[0]
         kind = side if side in ("left", "right") else "middle"
-        bones.append((kind, *(round(value, 2) for value in points[[parent, joint]].ravel().tolist())))
-    x, y = points[BODY15.index("head")].tolist()
-    head = {"x": round(x, 2), "y": round(y, 2), "radius": round(head_radius, 2)}
-    return {"bones": bones, "head": head if np.isfinite([x, y]).all() else None}
+        ends = (round(value, 2) for value in points[[parent, joint]].ravel().tolist())
+        bones.append((kind, not seen[[parent, joint]].all(), *ends))
+    number = BODY15.index("head")
+    x, y = points[number].tolist()
+    head = {"x": round(x, 2), "y": round(y, 2), "radius": round(head_radius, 2), "faded": not seen[number]}
+    return {
+        "bones": bones,
+        "head": head if np.isfinite([x, y]).all() else None,
+        "opacity": FADED_OPACITY,
+        "dashes": " ".join(f"{length:g}" for length in fade_dashes(head_radius)),
+    }
 
 
 # ---- an alignment

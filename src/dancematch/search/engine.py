@@ -10,20 +10,20 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.search.confidence.cohort import Cohort
+from dancematch.search.query import Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
 from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.postings import Postings, choose_channels
 from dancematch.search.stage1.shortlist import Candidates, SearchIndex, find_candidates
 from dancematch.search.stage2.ranking import (
     PASSAGES,
-    Query,
     Shortlist,
     VariantScores,
     rank,
@@ -57,6 +57,14 @@ class SearchState:
     codebook: Codebook
 
 
+class ShortlistScores(NamedTuple):
+    """Recordings that stage one proposes, each by the track that is most similar."""
+
+    dance_ids: list[str]
+    track_keys: NDArray[np.int64]
+    scores: SegmentScores
+
+
 @dataclass
 class _Derived:
     """What the first search after a change computes for all later ones; each change starts a new one."""
@@ -75,7 +83,7 @@ class Engine:
         background: Sequence[Fingerprint] = (),
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
-        """Enter `dances`; one name may come several times, once per dancer or recording.
+        """Enter `dances`, each a recording of its own; one name may come several times.
 
         `background` are clips of unrelated dances, the cohort that scores are compared with.
         """
@@ -93,7 +101,8 @@ class Engine:
         self._cohort = Cohort(list(background))
         self._index.entries.add_background(background)
         self._index.columns.append_fingerprints(background)
-        self.add([KnownTrack(key, name, 1, words) for key, (name, words) in enumerate(dances)])
+        named = enumerate(dances)
+        self.add([KnownTrack(key, name, 1, words, recording_key=key) for key, (name, words) in named])
 
     def _require_model(self, fingerprint: Fingerprint) -> None:
         if fingerprint.model_id != self._codebook.model_id:
@@ -159,7 +168,7 @@ class Engine:
         settings: Settings | None = None,
         only: DanceFilter = ALL_DANCES,
     ) -> list[Match]:
-        """Return the dances most similar to the query, best first; each by its best variant and place.
+        """Return the dances most similar to the query, best first; each by its best recording and place.
 
         `settings` may weigh the metrics and cut the shortlist differently than the engine's own; how words
         are weighted in histograms stays the engine's.
@@ -172,17 +181,17 @@ class Engine:
         dances = index.entries.dances_searched(only)
         return rank(queries, variants, shortlist, self._cohort, dances, chosen, limit)  # stage two
 
-    def score_shortlist(
-        self, query: Query, *, settings: Settings | None = None
-    ) -> tuple[list[str], SegmentScores]:
-        """Return the dances that stage one proposes for one variant, and each metric's value of them."""
+    def score_shortlist(self, query: Query, *, settings: Settings | None = None) -> ShortlistScores:
+        """Return the recordings that stage one proposes for one variant, and each metric's value of them."""
         chosen, (variant,) = settings or self._settings, self._variants([query])
         candidates = find_candidates(self._index, [variant], chosen, ALL_DANCES)
-        scores = score_words(variant, self._index.word_store, candidates.segments[0], chosen)
-        return self._names(candidates), scores
+        bounds = candidates.segments[0]
+        scores = score_words(variant, self._index.word_store, bounds, chosen)
+        keys = self._index.entries.keys_of(bounds.tracks)
+        return ShortlistScores(self._names(candidates), keys, scores)
 
     def score_dance(self, query: Query, dance_id: str, *, settings: Settings | None = None) -> VariantScores:
-        """Score each track of one dance, by words and synchrony, for one variant of a query."""
+        """Score each track of one dance, of all recordings, by words and synchrony, for one variant."""
         own = np.flatnonzero(self._index.entries.allowed(DanceFilter(among=frozenset({dance_id}))))
         return self.score_tracks([query], own, settings=settings)[0]
 

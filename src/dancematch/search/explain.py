@@ -258,7 +258,8 @@ def _track_number(entries: Entries, match: Match) -> int:
     tracks = entries.tracks
     found = tracks[entries.keys_of(tracks) == match.track]
     if not len(found):
-        raise UnknownDanceError(f"there is no dance named {match.dance_id!r} any more; search again")
+        named = repr(match.dance or match.dance_id)
+        raise UnknownDanceError(f"the recording of {named} that was matched is there no more; search again")
     return int(found[0])
 
 

@@ -10,7 +10,8 @@ from dancematch.search.metrics.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
 from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, Weighting
 
 ShortlistRule = Literal["capped", "paper", "all"]
-CAP = 200  # dances that the histograms put on the shortlist
+CAP = 200  # recordings that the histograms put on the shortlist
+RECORDINGS_PER_DANCE = 4  # on the shortlist, the most similar: one dance must not displace others
 PROPOSED_TRACKS = 20  # that each variant adds to it by three words in a row, and as many by synchrony
 SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony adds any
 DEFAULT_LIMIT = 10  # matches a search returns
@@ -20,11 +21,11 @@ DEFAULT_LIMIT = 10  # matches a search returns
 class DanceFilter:
     """Which dances a search may find; None = any."""
 
-    label: str | None = None
+    label: str | None = None  # among those of the dance
     collection: str | None = None
     periodic: bool | None = None  # whether the dance repeats itself
-    but: frozenset[str] = frozenset()  # names of dances that the search leaves out
-    among: frozenset[str] | None = None  # names of dances; the E-value still counts all
+    but: frozenset[str] = frozenset()  # ids of dances that the search leaves out
+    among: frozenset[str] | None = None  # ids of dances; the E-value still counts all
 
 
 ALL_DANCES = DanceFilter()
@@ -41,13 +42,21 @@ class Settings:
     ranked_by: Literal["likelihood", "score"] = "likelihood"
     basis: Basis = "both"  # which evidence the likelihood ratio is made of
 
-    def shortlist_size(self, dances: int) -> int:
-        """Return how many dances the histograms put on the shortlist."""
-        capped = min(CAP, dances)
+    @property
+    def recordings_per_dance(self) -> int | None:
+        """How many recordings of one dance the shortlist takes; None = any number.
+
+        Only the capped shortlist limits them: the paper compares recordings without limit, and all are all.
+        """
+        return RECORDINGS_PER_DANCE if self.shortlist == "capped" else None
+
+    def shortlist_size(self, recordings: int) -> int:
+        """Return how many recordings the histograms put on the shortlist, out of those it may take."""
+        capped = min(CAP, recordings)
         if self.shortlist == "all":
-            return dances
+            return recordings
         # As printed, which never caps: half of a large catalogue is more than the cap.
-        return max(dances // 2, capped) if self.shortlist == "paper" else capped
+        return max(recordings // 2, capped) if self.shortlist == "paper" else capped
 
     def adds_synchrony(self, tracks: int) -> bool:
         """Return whether synchrony adds to the shortlist of a catalogue of so many tracks."""

@@ -1,77 +1,109 @@
-"""Dances of the catalogue: adding, describing and removing them, with their videos. No HTTP in here."""
+"""Dances of the catalogue: describing, editing and removing them. No HTTP in here."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from dancematch.catalogue.records import Dance
-from dancematch.errors import DanceExistsError, UnknownDanceError
-from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.catalogue.details import DanceDetails
+from dancematch.catalogue.editing.edit import Edited
+from dancematch.catalogue.editing.requests import Edit
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.server.files.videos import VideoFolder
-from dancematch.server.problems import not_found
-from dancematch.server.schemas.dances import DanceResponse
-from dancematch.server.schemas.requests import NewDance
+from dancematch.pipeline.edit_rows import edits_of_rows
+from dancematch.pipeline.edit_table import parse_edit_table
+from dancematch.server.etags import Condition
+from dancematch.server.recordings import RecordingService
+from dancematch.server.schemas.dances import DanceDetail, DanceFacts, DanceResponse
+from dancematch.server.schemas.edits import (
+    DanceChange,
+    DanceEditResponse,
+    RecordingChange,
+    RecordingEditResponse,
+)
 
 
 class DanceService:
     """What the service does with dances."""
 
-    def __init__(self, catalogue: Catalogue, videos: VideoFolder) -> None:
-        self._catalogue, self._videos = catalogue, videos
+    def __init__(self, catalogue: Catalogue, recordings: RecordingService) -> None:
+        self._catalogue, self._recordings = catalogue, recordings
 
-    def find_same(self, new: NewDance, digest: str) -> DanceResponse | None:
-        """The dance with this very name and content; refused if either belongs to another dance."""
-        known_as = self._catalogue.known_by_content(digest)
-        if known_as == new.dance_id:
-            return self.describe_one(known_as)
-        if known_as is not None:
-            raise DanceExistsError(f"this very content is known already, as {known_as!r}")
-        try:
-            self._catalogue.dance(new.dance_id)
-        except UnknownDanceError:
-            return None
-        raise DanceExistsError(
-            f"{new.dance_id!r} is already the name of another dance; choose another, or delete it first"
-        )
-
-    def add(self, new: NewDance, digest: str, analysis: Analysis, video: Path | None = None) -> DanceResponse:
-        """Add a dance from what was found in its file, and keep a copy of its `video`."""
-        # A server that died right after it had added the dance finds it here.
-        if self.find_same(new, digest) is None:
-            record = new.record(digest)
-            if analysis.kind == "motion words":
-                self._catalogue.learn_words(record, analysis.words)
-            else:
-                self._catalogue.learn(record, analysis.motions)
-        if video is not None:
-            self._videos.add(video, digest)
-        return self.describe_one(new.dance_id)
-
-    def describe_one(self, dance_id: str) -> DanceResponse:
-        """One dance of the catalogue."""
-        return self.describe([self._catalogue.dance(dance_id)])[0]
-
-    def describe(self, dances: Sequence[Dance]) -> list[DanceResponse]:
-        """Dances, each with whether its skeletons and video are kept."""
-        with_motion = self._catalogue.with_skeletons([dance.dance_id for dance in dances])
+    def describe(self, dances: Sequence[str]) -> list[DanceResponse]:
+        """Dances by name or id, each with what of it is kept; one that has been removed since is left out."""
         return [
-            DanceResponse(
-                **vars(dance),
-                motion=dance.dance_id in with_motion,
-                video=self._videos.find(dance.content_hash) is not None,
-            )
-            for dance in dances
+            DanceResponse(**self._facts(one), recordings=one.dance.recordings)
+            for one in self._catalogue.details(dances).values()
         ]
 
-    def find_video(self, dance_id: str) -> Path:
-        """The file of a dance's video."""
-        path = self._videos.find(self._catalogue.dance(dance_id).content_hash)
-        if path is None:
-            raise not_found("not_found", f"no video of {dance_id!r} was kept")
-        return path
+    def describe_one(self, dance: str) -> DanceDetail:
+        """One dance, by name or id, with its recordings."""
+        return self._detail(self._details(dance))
 
-    def remove(self, dance_id: str) -> None:
-        """Delete a dance, and its video if there is one."""
-        digest = self._catalogue.dance(dance_id).content_hash
-        self._catalogue.remove(dance_id)
-        self._videos.delete(digest)
+    def _detail(self, details: DanceDetails) -> DanceDetail:
+        return DanceDetail(**self._facts(details), recordings=self._recordings.describe_all(details))
+
+    def _details(self, dance: str) -> DanceDetails:
+        found = self._catalogue.details([dance]).get(dance)
+        if found is None:
+            self._catalogue.dance(dance)  # which says that it is unknown
+            return self._details(dance)  # or was added this moment
+        return found
+
+    def _facts(self, details: DanceDetails) -> dict[str, Any]:
+        own = {name: value for name, value in vars(details.dance).items() if name in DanceFacts.model_fields}
+        posters = (one.recording_id for one in details.recordings if one.poster)
+        return own | {
+            "motion": bool(details.with_skeletons),
+            "video": any(self._recordings.has_video(one.recording_id) for one in details.recordings),
+            "poster": next(posters, None),
+            "etag": details.etag,
+        }
+
+    def edit(self, dance: str, change: DanceChange, condition: Condition) -> DanceEditResponse:
+        """Change what is said of a dance, or merge it into another, if it is as expected."""
+        before = self._details(dance)
+        expected = condition.expected(dance, before.etag)
+        into = dance if change.merge_into is None else change.merge_into
+        dance_id = self._details(into).dance.dance_id
+        edited = self._catalogue.edit([change.edit(dance)], expected=expected)
+        return DanceEditResponse(**_what_changed(edited), dance=self.describe_one(dance_id))
+
+    def edit_recording(
+        self, recording: str, change: RecordingChange, condition: Condition
+    ) -> RecordingEditResponse:
+        """Change what is said of a recording, or move it, if its dance is as expected."""
+        found = self._recordings.find(recording)
+        expected = condition.expected(found.dance_id, self._details(found.dance_id).etag)
+        edited = self._catalogue.edit([change.edit(found.recording_id)], expected=expected)
+        details = self._details(self._recordings.find(found.recording_id).dance_id)
+        shown = self._recordings.describe_one(details, found.recording_id)
+        return RecordingEditResponse(**_what_changed(edited), recording=shown, dance=self._detail(details))
+
+    def edit_many(
+        self, edits: Sequence[Edit], expected: Mapping[str, str] | None = None, *, dry_run: bool = False
+    ) -> Edited:
+        """Make edits, all of them or none."""
+        return self._catalogue.edit(edits, expected=expected, dry_run=dry_run)
+
+    def edit_table(self, text: str, *, dry_run: bool = False) -> Edited:
+        """Make the dances and recordings what a corrected table says, all of them or none."""
+        rows = parse_edit_table(text, "the table")
+        etags = self._catalogue.etags() if any(row.etag for row in rows) else {}
+        made = edits_of_rows(rows, self._catalogue.dances(), self._catalogue.recordings(), etags)
+        return self._catalogue.edit(made.edits, expected=made.expected, dry_run=dry_run)
+
+    def remove(self, dance: str, condition: Condition) -> None:
+        """Delete a dance with its recordings and their videos, if it is as expected."""
+        details = self._details(dance)
+        condition.expected(dance, details.etag)
+        self._catalogue.remove(dance)
+        for one in details.recordings:
+            self._recordings.forget(one.recording_id)
+
+    def remove_recording(self, recording: str, condition: Condition) -> None:
+        """Delete a recording and its video, if its dance is as expected."""
+        found = self._recordings.find(recording)
+        condition.expected(found.dance_id, self._details(found.dance_id).etag)
+        self._recordings.remove(found.recording_id)
+
+
+def _what_changed(edited: Edited) -> dict[str, Any]:
+    return {"changes": edited.changes, "edit_id": edited.edit_id}

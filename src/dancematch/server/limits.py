@@ -23,9 +23,14 @@ GZIP_LEVEL = 4  # of 9: the rest costs more time than it saves
 # Parameters
 MIN_SECRET_LENGTH = 16
 MAX_PAGE, DEFAULT_PAGE = 500, 50  # dances
+MAX_REVIEWS = 1000  # on one page
 MAX_CANDIDATES = 100  # per dancer of a search
 MAX_MAP_DANCES = 2000
 MAX_MATRIX_CELLS = 256  # per side
+
+# Bodies that are no files
+MAX_CHANGE_BYTES = 1 << 20  # of one dance or recording
+MAX_EDITS_BYTES = 10_000_000  # of many, or of a table: the most that a table may have
 
 # Files
 MAX_DANCERS = 32  # per file
@@ -48,6 +53,7 @@ MAX_ATTEMPTS = 3  # a job during which the server dies so often fails
 FINISHED_JOB_DAYS = 7  # until a finished job is deleted
 MAX_LISTED_JOBS = 100
 CANCEL_SECONDS = 30.0  # to wait for a running job to end
+MAX_PART_DANCER_SECONDS = 180.0  # of all dancers in what was read of a clip, for it to be searched for
 
 # Retry-After, in seconds
 RETRY_OPENING = 2

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from dancematch.errors import (
+    AlreadyDecidedError,
     CatalogueError,
+    ChangedMeanwhileError,
     ClusterError,
     DanceExistsError,
     DanceMatchError,
@@ -22,6 +24,7 @@ from dancematch.errors import (
     ModelMismatchError,
     NoDancerError,
     UnknownDanceError,
+    UnknownReviewError,
     VideoError,
     WeightsError,
 )
@@ -35,7 +38,10 @@ _KINDS: dict[type[DanceMatchError], tuple[int, str]] = {
     NoDancerError: (422, "no_dancer"),
     InputError: (422, "input"),
     UnknownDanceError: (404, "unknown_dance"),
+    UnknownReviewError: (404, "unknown_review"),
     DanceExistsError: (409, "dance_exists"),
+    ChangedMeanwhileError: (412, "changed_meanwhile"),
+    AlreadyDecidedError: (409, "already_decided"),
     CatalogueError: (503, "catalogue"),
     ModelMismatchError: (422, "model_mismatch"),
     ModelError: (503, "model"),

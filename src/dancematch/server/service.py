@@ -14,6 +14,7 @@ from dancematch.server.dances import DanceService
 from dancematch.server.files.folder import ServiceFolder
 from dancematch.server.files.videos import VideoFolder
 from dancematch.server.jobs.child import QuickReaders
+from dancematch.server.jobs.partial_answers import PartialAnswers
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobState, JobTable
 from dancematch.server.metrics import Metrics, ServiceState
@@ -22,8 +23,9 @@ from dancematch.server.overview.dance_map import DanceMap
 from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction
 from dancematch.server.queries.search_service import SearchService
-from dancematch.server.schemas.dances import DanceResponse
-from dancematch.server.schemas.requests import NewDance, SearchRequest
+from dancematch.server.recordings import RecordingService
+from dancematch.server.schemas.recordings import RecordingResponse
+from dancematch.server.schemas.requests import RecordingRequest, SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
 
 THREADS = max(2, os.cpu_count() or 1)  # of each kind of work on the processor
@@ -51,17 +53,22 @@ class Service:
         self.folder = folder = ServiceFolder(options, catalogue)
         self.metrics = Metrics()
         self.quick_readers = QuickReaders(options.worker, quick_limits(options), 2 * READERS)
-        self.dances = DanceService(catalogue, VideoFolder(folder.videos))
+        self.table = JobTable(folder.path / "jobs.db")
+        self.recordings = RecordingService(catalogue, VideoFolder(folder.videos), self.table.forget)
+        self.dances = DanceService(catalogue, self.recordings)
         self.searches = SearchService(catalogue, options, self.metrics)
         self.map = DanceMap(catalogue)
         self.vocabulary = VocabularyFile(catalogue, folder.path)
         self.redaction = Redaction(catalogue.where, str(folder.path))
-        self.table = JobTable(folder.path / "jobs.db")
-        self.runner = JobRunner(self.table, folder.uploads, options, self.redaction, self._complete)
+        self.runner = JobRunner(
+            self.table, folder.uploads, options, self.redaction, self._complete,
+            PartialAnswers(self._answer_part, options.workers),
+        )  # fmt: skip
 
     def open(self) -> None:
         """Load the search, then start the jobs."""
         self.quick_readers.start()
+        self.recordings.delete_videos_of_removed()
         self.searches.open()
         self.runner.start()
         self.ready = True
@@ -77,15 +84,20 @@ class Service:
 
     def _complete(self, job: Job, analysis: Analysis) -> Mapping[str, Any]:
         """The result of a job whose file has been analysed."""
-        result: SearchResponse | DanceResponse
+        result: SearchResponse | RecordingResponse
         if job.kind == "search":
             result = self.searches.search(SearchRequest(**job.parameters), job.digest, analysis)
         else:
             keep_video = self.options.keep_videos and analysis.kind == "video"
             video = self.folder.uploads / job.upload if keep_video else None
-            result = self.dances.add(NewDance(**job.parameters), job.digest, analysis, video)
+            new = RecordingRequest(**job.parameters)
+            result = self.recordings.add(new, job.digest, analysis, video)
         described: dict[str, Any] = to_jsonable_python(result)
         return described
+
+    def _answer_part(self, job: Job, part: Analysis) -> SearchResponse:
+        """The answer on what has been read of the clip that a job searches for."""
+        return self.searches.search_part(SearchRequest(**job.parameters), part)
 
     def state(self) -> ServiceState:
         """The state now, for the metrics."""

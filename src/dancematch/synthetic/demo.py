@@ -139,9 +139,9 @@ def _make_answer(
     scene: Scene, names: dict[int, str], found: Sequence[Match], nearest: Sequence[Match]
 ) -> DemoAnswer:
     expected = names.get(scene.dance)
-    order = [match.dance_id for match in nearest]
+    order = [match.name for match in nearest]
     match = found[0] if found else None
-    answer = match.dance_id if match else None
+    answer = match.name if match else None
     return DemoAnswer(
         query=scene.name,
         story=scene.story,

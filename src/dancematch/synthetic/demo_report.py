@@ -39,7 +39,7 @@ def _card(answer: DemoAnswer, demo: Demo, catalogue: Catalogue) -> dict[str, Any
         "verdict": capitalise(answer.verdict),
         "evidence": None if match is None else _evidence(answer.query, match, demo, catalogue),
         "nearest": [
-            (one.dance_id, f"{one.score:.2f}", ratio_cell(one.log_ratio or 0.0))
+            (one.name, f"{one.score:.2f}", ratio_cell(one.log_ratio or 0.0))
             for one in answer.nearest[:_NEAREST]
         ],
     }
@@ -47,7 +47,7 @@ def _card(answer: DemoAnswer, demo: Demo, catalogue: Catalogue) -> dict[str, Any
 
 def _evidence(name: str, match: Match, demo: Demo, catalogue: Catalogue) -> dict[str, Any]:
     """What a match shows: moments of both, their words, and the parts of the score."""
-    own, known = demo.motions[name], catalogue.motions(match.dance_id)[0]
+    own, known = demo.motions[name], catalogue.motions(match.name)[0]
     tokeniser = catalogue.tokeniser
     query = tokeniser.fingerprint(mirror(own) if match.mirrored else own)
     reference = tokeniser.fingerprint(known)
@@ -59,7 +59,7 @@ def _evidence(name: str, match: Match, demo: Demo, catalogue: Catalogue) -> dict
         "accident": accident_sentence(match.evalue),
         "frames": [
             *_frames("clip", demo.folder / f"{name}.mp4", own, match.query),
-            *_frames("dance", demo.folder / f"{match.dance_id}.mp4", known, match.reference),
+            *_frames("dance", demo.folder / f"{match.name}.mp4", known, match.reference),
         ],
         "query_words": svg.timeline(query, tokeniser.codebook, match.query),
         "reference_words": svg.timeline(reference, tokeniser.codebook, match.reference),

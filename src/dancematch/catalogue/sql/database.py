@@ -101,6 +101,11 @@ class Database:
     def _require_file(self, create: bool) -> None:
         """Refuse what is no file, or no catalogue yet."""
         path = Path(self.where)
+        if (path / "recordings.jsonl").is_file():
+            raise CatalogueError(
+                f"{path} is a folder that holds a copy of a catalogue; copy it into a file first: "
+                f"dancematch copy {path} dances.db"
+            )
         if path.is_dir():
             raise CatalogueError(
                 f"{path} is a folder, not a catalogue; name a file in it, such as {path / 'dances.db'}"
@@ -178,7 +183,7 @@ class Database:
             postgresql.require_any_text(connection, self.where)
         metadata.create_all(connection)
         initial = {"version": str(VERSION), "model_id": self.model_id, "generation": "0", "log_start": "0"}
-        initial["identity"] = self._new_identity
+        initial |= {"identity": self._new_identity, "recalibration": ""}
         connection.execute(sa.insert(facts), [{"name": n, "value": v} for n, v in initial.items()])
         connection.execute(sa.insert(states).values(generation=0, token=uuid4().hex))
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from dancematch.catalogue.records import Dance, StoredTrack, require_dance
+from dancematch.catalogue.records import NewRecording, StoredTrack, new_dance_id, require_new
 from dancematch.catalogue.sql.checksums import Row, skeletons_checksum, words_checksum
-from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS, dances, exclusions, tracks
+from dancematch.catalogue.sql.schema import TRACK_COLUMNS, dances, exclusions, labels, recordings, tracks
 from dancematch.errors import CatalogueError, InputError
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_NUMBERS, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray, Motion, Span
@@ -25,30 +25,47 @@ _READ_AS: tuple[tuple[type[sa.types.TypeEngine[Any]], set[type]], ...] = (
 )
 _KINDS: dict[str, set[type]] = {
     column.name: kinds
-    for column in (*dances.c, *tracks.c)
+    for column in (*dances.c, *labels.c, *recordings.c, *tracks.c)
     for of_column, kinds in _READ_AS
     if isinstance(column.type, of_column)
 }
 
 
-def dance_row(dance: Dance) -> tuple[Any, ...]:
-    """Return the values of `DANCE_COLUMNS`, if the dance passes the gate; one without a time is added now."""
-    if not dance.added:
-        dance = replace(dance, added=datetime.now(UTC).isoformat(timespec="seconds"))
-    require_dance(dance)
-    return tuple(getattr(dance, name) for name in DANCE_COLUMNS)
+def complete(new: NewRecording) -> NewRecording:
+    """Return a new recording with id and times, if it passes the gate."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    dance, recording = new.dance, new.recording
+    kept = sorted(set(dance.labels))
+    dance = replace(
+        dance,
+        dance_id=dance.dance_id or new_dance_id(),
+        labels=tuple(kept),
+        added=dance.added or now,
+    )
+    made = replace(new, dance=dance, recording=replace(recording, added=recording.added or now))
+    require_new(made)
+    return made
+
+
+def read_labels(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> dict[int, tuple[str, ...]]:
+    """Read the labels of dances, in order, by the key of the dance; one without labels has no item."""
+    found: dict[int, list[str]] = {}
+    query = sa.select(labels.c.dance, labels.c.label).where(*which)
+    for dance, label in connection.execute(query):
+        found.setdefault(dance, []).append(label)
+    return {dance: tuple(sorted(some, key=str)) for dance, some in found.items()}
 
 
 def read_excluded_spans(connection: sa.Connection, where: str) -> dict[int, list[Span]]:
-    """Read all excluded segments, by the key of their dance."""
+    """Read all excluded segments, by the key of their recording."""
     excluded: dict[int, list[Span]] = {}
     for row in connection.execute(sa.select(exclusions)).mappings():
         try:
-            excluded.setdefault(row["dance"], []).append(Span(row["start"], row["end"]))
+            excluded.setdefault(row["recording"], []).append(Span(row["start"], row["end"]))
         except (TypeError, InputError):
             raise CatalogueError(
                 f"{where}: an excluded segment is damaged; 'dancematch doctor' says more, and "
-                f"'dancematch exclude {where} DANCE --clear' removes it"
+                f"'dancematch edit {where} DANCE --clear-exclusions' removes it"
             ) from None
     return excluded
 
@@ -56,17 +73,23 @@ def read_excluded_spans(connection: sa.Connection, where: str) -> dict[int, list
 def require_values(columns: Mapping[str, Sequence[Any]], where: str) -> None:
     """Refuse names and numbers that are not of their column's kind: SQLite keeps any value in any column.
 
-    `columns` has the values of some rows by column, those of `dance_id` among them.
+    `columns` has the values of some rows by column, those of `name` among them.
     """
     for name, kinds in _KINDS.items():
         values = columns.get(name, ())
         if not kinds.issuperset(map(type, values)):
             place = next(place for place, value in enumerate(values) if type(value) not in kinds)
             raise CatalogueError(
-                f"{where}: the {name} of the dance {columns['dance_id'][place]!r} is not of its column's "
+                f"{where}: the {name} of the dance {columns['name'][place]!r} is not of its column's "
                 f"kind: {str(values[place])[:60]!r}; 'dancematch doctor' says more: remove that dance, or "
                 f"put a backup back"
             )
+
+
+def require_labels(name: str, labelled: Sequence[Any], where: str) -> None:
+    """The same for the labels of a dance."""
+    if not all(type(label) is str for label in labelled):
+        require_values({"label": labelled, "name": (name,) * len(labelled)}, where)
 
 
 def require_row(row: sa.RowMapping, where: str) -> None:
@@ -74,10 +97,10 @@ def require_row(row: sa.RowMapping, where: str) -> None:
     require_values({str(name): (value,) for name, value in row.items()}, where)
 
 
-def damaged_words(where: str, dance_id: str) -> CatalogueError:
+def damaged_words(where: str, name: str) -> CatalogueError:
     """Build the error of a dance whose words are not those that were added."""
     return CatalogueError(
-        f"{where}: the words of {dance_id!r} are damaged, and no search can use them; "
+        f"{where}: the words of {name!r} are damaged, and no search can use them; "
         f"'dancematch doctor' says more: remove that dance and add its recording again"
     )
 

@@ -1,7 +1,8 @@
 """The tables, for SQLite and PostgreSQL alike.
 
-A dance has tracks, one per dancer; a track has words and, if kept, the skeletons they were made from. The
-index cache is derived from these and can be deleted.
+A dance has recordings, a recording has tracks, one per dancer; a track has words and, if kept, the skeletons
+they were made from. All that is known of a recording is erased with it. The index cache is derived from these
+and can be deleted.
 
 A cache asks what has changed since it was made. A track has the generation of its last change, and the table
 `removals` has the tracks that were removed or changed with the generation; only their keys, so that nothing
@@ -18,6 +19,7 @@ A change of these tables needs a new VERSION.
 from sqlalchemy import (
     DDL,
     BigInteger,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -37,8 +39,8 @@ metadata = MetaData()
 facts = Table(
     "facts",
     metadata,
-    # version, model_id, identity (random), generation, and log_start: the generation from which on
-    # `removals` is complete
+    # version, model_id, identity (random), generation, log_start: the generation from which on `removals` is
+    # complete, and recalibration: a JSON object, empty if the shipped calibration is used as it is
     Column("name", String, primary_key=True),
     Column("value", String, nullable=False),
 )
@@ -47,20 +49,40 @@ dances = Table(
     "dances",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("dance_id", String, nullable=False, unique=True),
-    Column("label", String, index=True),
+    Column("dance_id", String, nullable=False, unique=True),  # random, never changes
+    Column("name", String, nullable=False, unique=True),
     Column("collection", String, index=True),
-    Column("source", String, nullable=False),  # the file's own name, without its folder
-    Column("content_hash", String, nullable=False, unique=True),
+    Column("notes", String),
+    Column("added", String, nullable=False),  # UTC, ISO 8601
+)
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), primary_key=True),
+    Column("label", String, primary_key=True, index=True),
+)
+
+recordings = Table(
+    "recordings",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), nullable=False, index=True),
+    Column("recording_id", String, nullable=False, unique=True),  # the SHA-256 of the file's content
+    Column("file", String, nullable=False, index=True),  # the file's own name, without its folder
+    Column("performer", String),
+    Column("url", String),
+    Column("date", String),  # YYYY, YYYY-MM or YYYY-MM-DD
     Column("seconds", Float, nullable=False),
     Column("added", String, nullable=False),  # UTC, ISO 8601
+    Column("poster", LargeBinary),  # a small JPEG picture
 )
 
 tracks = Table(
     "tracks",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), nullable=False, index=True),
+    Column("recording", ForeignKey("recordings.key", ondelete="CASCADE"), nullable=False, index=True),
     Column("dancer", Integer, nullable=False),  # 1 = the most prominent
     Column("start", Float, nullable=False),
     Column("seconds_per_word", Float, nullable=False),
@@ -79,7 +101,7 @@ tracks = Table(
     Column("words_checksum", BigInteger, nullable=False),
     Column("skeletons_checksum", BigInteger),
     Column("bones", LargeBinary),  # int8 [steps, 20], directions.py; NULL if no skeletons were seen
-    UniqueConstraint("dance", "dancer"),
+    UniqueConstraint("recording", "dancer"),
 )
 
 # PostgreSQL would compress words and joints, which is slow and gains nothing, and store all but the shortest
@@ -87,17 +109,17 @@ tracks = Table(
 _FOR_POSTGRESQL = {
     tracks: "ALTER TABLE tracks ALTER words SET STORAGE EXTERNAL, ALTER joints SET STORAGE EXTERNAL, "
     "SET (toast_tuple_target = 4080)",
-    dances: 'CREATE INDEX ix_dances_by_name ON dances (dance_id COLLATE "C")',
+    dances: 'CREATE INDEX ix_dances_by_name ON dances (name COLLATE "C")',
 }
 for _table, _statement in _FOR_POSTGRESQL.items():
     _made = DDL(_statement).execute_if(dialect="postgresql")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _made)
 
-exclusions = Table(  # segments of a dance that never match
+exclusions = Table(  # segments of a recording that never match
     "exclusions",
     metadata,
-    Column("dance", ForeignKey("dances.key", ondelete="CASCADE"), primary_key=True),
-    Column("start", Float, primary_key=True),  # seconds on the clock of the dance
+    Column("recording", ForeignKey("recordings.key", ondelete="CASCADE"), primary_key=True),
+    Column("start", Float, primary_key=True),  # seconds on the clock of the recording
     Column("end", Float, primary_key=True),
     Column("reason", String),
 )
@@ -116,5 +138,46 @@ states = Table(
     Column("token", String, nullable=False),
 )
 
+edits = Table(  # the last one only, to be undone; a removal deletes it, so that nothing of a dance is left
+    "edits",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("edit_id", String, nullable=False),  # random: says which edit is to be undone
+    Column("moment", String, nullable=False),  # UTC, ISO 8601
+    Column("before", String, nullable=False),  # JSON of `editing/images.py`: what it changed, as it was
+    Column("after", String, nullable=False),  # and as it has been since
+)
+
+reviews = Table(  # possible matches that wait for a person's decision, and decisions
+    "reviews",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("review_id", String, nullable=False, unique=True),  # random, never changes
+    Column("recording", ForeignKey("recordings.key", ondelete="CASCADE"), nullable=False, index=True),
+    Column("query_id", String, nullable=False),  # the SHA-256 of the query clip's content
+    Column("query_file", String, nullable=False),  # its own name, without its folder
+    Column("dancer", Integer, nullable=False),  # of the query clip
+    Column("asked", String, nullable=False),  # UTC, ISO 8601
+    Column("verdict", String, nullable=False),  # of the search
+    Column("log_ratio", Float, nullable=False),
+    Column("evalue", Float, nullable=False),
+    Column("offset", Float, nullable=False),  # that a recalibration had added to the ratio, in decades
+    Column("query_start", Float, nullable=False),
+    Column("query_end", Float, nullable=False),
+    Column("reference_start", Float, nullable=False),
+    Column("reference_end", Float, nullable=False),
+    Column("mirrored", Boolean, nullable=False),
+    Column("tempo", Float),
+    Column("decision", String),  # NULL: it waits
+    Column("decided_by", String),
+    Column("decided", String),  # UTC, ISO 8601
+    Column("note", String),
+    UniqueConstraint("query_id", "dancer", "recording"),
+)
+
 DANCE_COLUMNS = tuple(column.name for column in dances.c if column.name != "key")
-TRACK_COLUMNS = tuple(column.name for column in tracks.c if column.name not in ("key", "dance", "generation"))
+RECORDING_COLUMNS = tuple(column.name for column in recordings.c if column.name not in ("key", "dance"))
+TRACK_COLUMNS = tuple(
+    column.name for column in tracks.c if column.name not in ("key", "recording", "generation")
+)
+REVIEW_COLUMNS = tuple(column.name for column in reviews.c if column.name not in ("key", "recording"))

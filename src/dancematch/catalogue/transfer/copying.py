@@ -2,7 +2,8 @@
 
 Before rows go their checksums are compared, and names and values checked as those of any new dance are: what
 does not pass is reported, and the rest is copied. Afterwards rows are read back and compared again. What is
-in the target already is left alone but compared too: an interrupted copy goes on, a repeated one is a check.
+in the target already is left alone but compared too, in what people say of it also: an interrupted copy goes
+on, a repeated one is a check.
 """
 
 import os
@@ -12,9 +13,15 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from dancematch.catalogue.transfer.dance_rows import Copied, CopySource, CopyTarget, DanceBatch
 from dancematch.catalogue.transfer.database_rows import DatabaseTarget, open_database
 from dancematch.catalogue.transfer.plain_folder import FolderTarget, open_folder
+from dancematch.catalogue.transfer.recording_rows import (
+    Copied,
+    CopySource,
+    CopyTarget,
+    RecordingBatch,
+    name_recordings,
+)
 from dancematch.errors import InputError
 
 
@@ -34,8 +41,8 @@ def _is_same_place(source: str, target: str) -> bool:
 def copy_catalogue(source: str | Path, target: str | Path, *, force: bool = False) -> Iterator[Copied]:
     """Copy every dance of `source` into `target`, made if it is not there, and report after each batch.
 
-    Each is a file's path, a database URL or a folder (`is_folder`). Words, skeletons, labels, collections,
-    periods, exclusions, checksums and the time of adding go along. What is added to the source meanwhile is
+    Each is a file's path, a database URL or a folder (`is_folder`). All that is known of dances and their
+    recordings goes along, but no edit to undo. What is added to the source meanwhile is
     left to the next copy. A folder that holds another catalogue, or this one as it was before it changed, is
     replaced only with `force`.
     """
@@ -65,8 +72,9 @@ def _open_target(where: str | Path, source: CopySource, force: bool) -> CopyTarg
     return DatabaseTarget(where, source)
 
 
-def _put_batch(target: CopyTarget, batch: DanceBatch, source: CopySource) -> Copied:
+def _put_batch(target: CopyTarget, batch: RecordingBatch, source: CopySource) -> Copied:
     kind = target.kind or source.kind
-    refused = {dance.name: why for dance in batch.dances if (why := dance.find_problem(kind)) is not None}
-    done = target.put([dance for dance in batch.dances if dance.name not in refused])
-    return replace(done, total=source.total, failed=batch.unreadable | refused | done.failed)
+    refused = {one: why for one in batch.recordings if (why := one.find_problem(kind)) is not None}
+    done = target.put([one for one in batch.recordings if one not in refused])
+    failed = batch.unreadable | name_recordings(refused) | done.failed
+    return replace(done, total=source.total, failed=failed)

@@ -1,14 +1,16 @@
 """A catalogue's plain form: a folder of files for backups, other programs and other databases.
 
     FOLDER/catalogue.json   format, version, model_id
-    FOLDER/dances.jsonl     one line per dance, by name; written last: without it nothing is finished
-    FOLDER/NAME-DIGEST.npz  the arrays of one dance: words_N (uint16) and visibility_N (uint8), both
-                            [steps, channels], of dancer N, bones_N (int8 [steps, 20]) if they were seen, and
+    FOLDER/recordings.jsonl one line per recording with its dance and reviews, by name; written last:
+                            without it nothing is finished
+    FOLDER/NAME-DIGEST.npz  the arrays of one recording: words_N (uint16) and visibility_N (uint8), both
+                            [steps, channels], of dancer N, bones_N (int8 [steps, 20]) if they were seen,
                             joints_N (float16 [frames, 15, 3]) and joint_visibility_N (uint8 [frames, 15]) if
-                            the skeletons are kept
+                            the skeletons are kept, and poster (uint8, the bytes of a JPEG) if there is one
 
-A line has checksums of words and skeletons, which reading compares. The digest is of the dance's line, and
-every file is written entirely or not at all: an interrupted copy goes on where it stopped.
+A line has checksums of words, skeletons and the poster, which reading compares. The digest is of
+what decides the arrays, and every file is written entirely or not at all: an interrupted copy goes on where
+it stopped.
 """
 
 import hashlib
@@ -16,6 +18,7 @@ import io
 import json
 import math
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,8 +29,19 @@ import numpy as np
 from dancematch.catalogue.records import Exclusion, find_name_problem
 from dancematch.catalogue.sql.checksums import skeletons_checksum, words_checksum
 from dancematch.catalogue.sql.rows import fingerprint_of, motion_of
-from dancematch.catalogue.sql.schema import DANCE_COLUMNS, TRACK_COLUMNS
-from dancematch.catalogue.transfer.dance_rows import DIFFERS, Copied, CopySource, DanceBatch, DanceRows
+from dancematch.catalogue.sql.schema import (
+    DANCE_COLUMNS,
+    RECORDING_COLUMNS,
+    REVIEW_COLUMNS,
+    TRACK_COLUMNS,
+)
+from dancematch.catalogue.transfer.recording_rows import (
+    DIFFERS,
+    Copied,
+    CopySource,
+    RecordingBatch,
+    RecordingRows,
+)
 from dancematch.catalogue.word_kinds import KINDS_SAMPLED, WordKind, most_common_kind
 from dancematch.errors import DanceMatchError, FormatError, InputError
 from dancematch.formats import limits
@@ -39,7 +53,7 @@ from dancematch.types import BONE_NUMBERS
 FORMAT = "dancematch-catalogue"
 VERSION = 1
 HEADER = "catalogue.json"
-LINES = "dances.jsonl"
+LINES = "recordings.jsonl"
 BATCH = 200  # dancers, about: between two reports
 _BATCH_BYTES = 64 << 20  # of unpacked arrays, about: small files may unpack to much
 _OUR_FILE = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{16}\.npz")  # NAME-DIGEST.npz, as `_describe` makes it
@@ -47,6 +61,7 @@ _OUR_FILE = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{16}\.npz")  # NAME-DIGEST.
 _TRACK_FACTS = (
     "dancer", "start", "seconds_per_word", "vocabulary", "fps", "period_seconds", "period_strength",
 )  # fmt: skip
+_POSTER = "poster"
 _CHECKSUMS = {"words_checksum": words_checksum, "skeletons_checksum": skeletons_checksum}
 _ARRAYS = {"words": "<u2", "visibility": "u1", "bones": "i1", "joints": "<f2", "joint_visibility": "u1"}
 
@@ -64,7 +79,7 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
     header, lines = found
     model_id: str = header["model_id"]
 
-    def batches(size: int) -> Iterator[DanceBatch]:
+    def batches(size: int) -> Iterator[RecordingBatch]:
         return _read_batches(folder, lines, model_id, size)
 
     kind = most_common_kind(_sample_kinds(folder, lines, model_id))
@@ -72,54 +87,79 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
 
 
 def _sample_kinds(folder: Path, lines: Sequence[Line], model_id: str) -> Iterator[WordKind]:
-    """Yield the kinds of words of the first dances that can be read; what a line says alone is no proof."""
+    """Yield the kinds of words of the first recordings that can be read; a line alone is no proof."""
     for line in lines[:KINDS_SAMPLED]:
         with suppress(DanceMatchError):
-            yield from _read_dance(folder, line, model_id).kinds()
+            yield from _read_recording(folder, line, model_id).kinds()
 
 
-def _read_batches(folder: Path, lines: Sequence[Line], model_id: str, size: int) -> Iterator[DanceBatch]:
-    """Read the dances in batches that fit into memory well."""
-    batch, volume = DanceBatch([]), 0
+def _read_batches(folder: Path, lines: Sequence[Line], model_id: str, size: int) -> Iterator[RecordingBatch]:
+    """Read the recordings in batches that fit into memory well."""
+    batch, volume = RecordingBatch([]), 0
     for line in lines:
         try:
-            batch.dances.append(_read_dance(folder, line, model_id))
-            volume += batch.dances[-1].count_bytes()
+            batch.recordings.append(_read_recording(folder, line, model_id))
+            volume += batch.recordings[-1].count_bytes()
         except DanceMatchError as error:
-            batch.unreadable[line["dance_id"]] = str(error)
-        if len(batch.dances) + len(batch.unreadable) >= size or volume >= _BATCH_BYTES:
+            batch.unreadable[f"{line['dance']['name']} ({line['file']})"] = str(error)
+        if len(batch.recordings) + len(batch.unreadable) >= size or volume >= _BATCH_BYTES:
             yield batch
-            batch, volume = DanceBatch([]), 0
-    if batch.dances or batch.unreadable:
+            batch, volume = RecordingBatch([]), 0
+    if batch.recordings or batch.unreadable:
         yield batch
 
 
-def _read_dance(folder: Path, line: Line, model_id: str) -> DanceRows:
-    """Read a dance by its line, if the arrays are what it says."""
+def _read_recording(folder: Path, line: Line, model_id: str) -> RecordingRows:
+    """Read a recording by its line, if the arrays are what it says."""
     try:
-        texts = [line[name] for name in ("dance_id", "source", "content_hash", "added")]
-        texts += [line[name] for name in ("label", "collection") if line[name] is not None]
-        if line["model_id"] != model_id or not all(isinstance(text, str) for text in texts):
-            raise ValueError
-        values = tuple((line | {"seconds": float(line["seconds"])})[name] for name in DANCE_COLUMNS)
-        excluded = [{name: one[name] for name in ("start", "end", "reason")} for one in line["exclusions"]]
-        for one in excluded:
-            Exclusion(line["dance_id"], **one)
+        made = _rows_of(line, model_id)
         dancers = [dict(dancer) for dancer in line["dancers"]]
         if len({int(dancer["dancer"]) for dancer in dancers}) != len(dancers):
             raise ValueError  # each would take the memory of one of them
     except (KeyError, TypeError, ValueError, OverflowError):
         raise FormatError(f"its line in {folder / LINES} is damaged") from None
-    path = folder / line["file"]
+    path = folder / line["arrays"]
     try:
         with Archive(path) as archive:
-            return DanceRows(values, [_read_track(archive, one, model_id) for one in dancers], excluded)
+            made.dancers = [_read_track(archive, one, model_id) for one in dancers]
+            if line["poster_checksum"] is not None:
+                _require_within_limits(archive, [_POSTER])
+                poster = archive.array(_POSTER).astype(np.uint8).tobytes()
+                if zlib.crc32(poster) != line["poster_checksum"]:
+                    raise ValueError
+                made.values = tuple(
+                    poster if name == _POSTER else value
+                    for name, value in zip(RECORDING_COLUMNS, made.values, strict=True)
+                )
+            return made
     except FormatError:
         raise
     except OSError as error:  # such as a name that no file can have
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, OverflowError, InputError):
         raise FormatError(f"{path} does not hold what {LINES} says of it: it may be damaged") from None
+
+
+def _rows_of(line: Line, model_id: str) -> RecordingRows:
+    """Read what a line says itself; anything odd about it is a KeyError, TypeError or ValueError."""
+    own, dance = dict(line), dict(line["dance"])
+    texts = [own[name] for name in ("recording_id", "file", "added")]
+    texts += [dance[name] for name in ("dance_id", "name", "added")]
+    optional = [own[name] for name in ("performer", "url", "date")]
+    optional += [dance[name] for name in ("collection", "notes")]
+    texts += [*(text for text in optional if text is not None), *dance["labels"]]
+    if line["model_id"] != model_id or not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    own |= {"seconds": float(own["seconds"]), _POSTER: None}
+    excluded = [{name: one[name] for name in ("start", "end", "reason")} for one in line["exclusions"]]
+    for one in excluded:
+        Exclusion(dance["name"], **one)
+    reviews = [{name: one[name] for name in REVIEW_COLUMNS} for one in line["reviews"]]
+    values, of_dance = (
+        tuple(record[name] for name in names)
+        for record, names in ((own, RECORDING_COLUMNS), (dance, DANCE_COLUMNS))
+    )
+    return RecordingRows(values, of_dance, tuple(dance["labels"]), excluded=excluded, reviews=reviews)
 
 
 def _read_track(archive: Archive, facts: Mapping[str, Any], model_id: str) -> tuple[Any, ...]:
@@ -175,31 +215,31 @@ class FolderTarget:
         elif self._before[0] != self._header:
             self._require_force()
 
-    def put(self, batch: Sequence[DanceRows]) -> Copied:
-        """Write the dances whose files are not there yet; read all of them back and compare."""
+    def put(self, batch: Sequence[RecordingRows]) -> Copied:
+        """Write the recordings whose files are not there yet; read all of them back and compare."""
         done = Copied()
-        for dance in batch:
-            line = _describe(dance, self._model_id)
+        for one in batch:
+            line = _describe(one, self._model_id)
             if self._before is not None and _text(line) not in self._known:
                 self._require_force()
             self._lines.append(line)
-            done += self._write(dance, line)
+            done += self._write(one, line)
         return done
 
-    def _write(self, dance: DanceRows, line: Line) -> Copied:
-        path = self._folder / line["file"]
+    def _write(self, one: RecordingRows, line: Line) -> Copied:
+        path = self._folder / line["arrays"]
         exists = path.exists()
         if exists and self._is_right(line):
             return Copied(skipped=1, verified=1)
         if not exists or self._force:
-            write_bytes(path, _pack_arrays(dance), overwrite=True)
+            write_bytes(path, _pack_arrays(one), overwrite=True)
             if self._is_right(line):
-                return Copied(copied=1, fingerprints=len(dance.dancers), verified=1)
-        return Copied(failed={dance.name: f"{DIFFERS} {path}; delete that file, or say --force"})
+                return Copied(copied=1, fingerprints=len(one.dancers), verified=1)
+        return Copied(failed={one.shown: f"{DIFFERS} {path}; delete that file, or say --force"})
 
     def _is_right(self, line: Line) -> bool:
         try:
-            _read_dance(self._folder, line, self._model_id)
+            _read_recording(self._folder, line, self._model_id)
         except DanceMatchError:
             return False
         return True
@@ -213,7 +253,9 @@ class FolderTarget:
 
     def finish(self) -> None:
         """Write the lines: the copy is whole. Files of an earlier one that are in it no more are deleted."""
-        lines = sorted(self._lines, key=lambda line: line["dance_id"])
+        lines = sorted(
+            self._lines, key=lambda line: (line["dance"]["name"], line["file"], line["recording_id"])
+        )
         before = self._before[1] if self._before else []
         if self._before == (self._header, lines):
             return
@@ -221,7 +263,7 @@ class FolderTarget:
             self._require_force()
         write_bytes(self._folder / HEADER, json.dumps(self._header).encode(), overwrite=True)
         write_bytes(self._folder / LINES, "".join(map(_text, lines)).encode(), overwrite=True)
-        for name in {line["file"] for line in before} - {line["file"] for line in lines}:
+        for name in {line["arrays"] for line in before} - {line["arrays"] for line in lines}:
             if (self._folder / name).is_file():
                 (self._folder / name).unlink()
 
@@ -233,23 +275,40 @@ def _text(line: Line) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _describe(dance: DanceRows, model_id: str) -> Line:
-    """Return the line of a dance."""
-    line: Line = {"model_id": model_id, **dict(zip(DANCE_COLUMNS, dance.values, strict=True)), "dancers": []}
-    for values in dance.dancers:
+def _describe(one: RecordingRows, model_id: str) -> Line:
+    """Return the line of a recording."""
+    own = dict(zip(RECORDING_COLUMNS, one.values, strict=True))
+    dance = dict(zip(DANCE_COLUMNS, one.dance, strict=True)) | {"labels": list(one.labels)}
+    poster = own.pop(_POSTER)
+    poster_checksum = None if poster is None else zlib.crc32(poster)
+    tracks = []
+    for values in one.dancers:
         row = dict(zip(TRACK_COLUMNS, values, strict=True))
         facts = {name: row[name] for name in (*_TRACK_FACTS, *_CHECKSUMS)}
-        line["dancers"].append(facts | {"skeletons": row["joints"] is not None})
-    # The name is made without the exclusions, which change no array.
-    digest = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", dance.name)[:60]
-    return line | {"file": f"{readable}-{digest}.npz", "exclusions": dance.excluded}
+        tracks.append(facts | {"skeletons": row["joints"] is not None})
+    # The name is made of what decides the arrays: corrections of names change none.
+    arrays: Line = {
+        "recording_id": one.content,
+        "model_id": model_id,
+        "dancers": tracks,
+        "poster_checksum": poster_checksum,
+    }
+    digest = hashlib.sha256(json.dumps(arrays, sort_keys=True).encode()).hexdigest()[:16]
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", str(own["file"]))[:60]
+    return {
+        "model_id": model_id, "dance": dance, **own, "dancers": tracks,
+        "poster_checksum": poster_checksum, "arrays": f"{readable}-{digest}.npz", "exclusions": one.excluded,
+        "reviews": one.reviews,
+    }  # fmt: skip
 
 
-def _pack_arrays(dance: DanceRows) -> bytes:
-    """Return the .npz file of a dance."""
+def _pack_arrays(one: RecordingRows) -> bytes:
+    """Return the .npz file of a recording."""
     arrays: dict[str, Any] = {}
-    for values in dance.dancers:
+    poster = dict(zip(RECORDING_COLUMNS, one.values, strict=True))[_POSTER]
+    if poster is not None:
+        arrays[_POSTER] = np.frombuffer(poster, np.uint8)
+    for values in one.dancers:
         row = dict(zip(TRACK_COLUMNS, values, strict=True))
         shapes = {
             "bones": (-1, BONE_NUMBERS),
@@ -297,20 +356,21 @@ def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
 
 
 def _read_lines(path: Path) -> Iterator[Line]:
-    """Yield the dances of a list; one that names a file which is not ours is damaged.
+    """Yield the recordings of a list; one that names a file which is not ours is damaged.
 
     Whatever an old list names is deleted when a new copy replaces it.
     """
     if not path.is_file():
-        raise FormatError(f"{path} is no ordinary file, as the list of a copy's dances is")
+        raise FormatError(f"{path} is no ordinary file, as the list of a copy's recordings is")
     text = read_bytes(path) if path.stat().st_size else b""  # a catalogue may be empty
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             read = json.loads(line)
-            if not _OUR_FILE.fullmatch(read["file"]) or not isinstance(read["dance_id"], str):
+            named = (read["dance"]["name"], read["file"], read["recording_id"])
+            if not _OUR_FILE.fullmatch(read["arrays"]) or not all(isinstance(one, str) for one in named):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise FormatError(
-                f"line {number} of {path} does not describe a dance: it may be damaged"
+                f"line {number} of {path} does not describe a recording: it may be damaged"
             ) from None
         yield read

@@ -1,38 +1,62 @@
-"""dancematch add: learn dances."""
+"""dancematch add: learn recordings of dances."""
 
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.logs import log_option
-from dancematch.cli.options import jobs_option, json_option, model_option, option, option_group
+from dancematch.cli.options import file_path, jobs_option, json_option, model_option, option, option_group
 from dancematch.cli.output import complain, emit_json, ignored_line, say, share_bar
+from dancematch.errors import InputError
 from dancematch.pipeline.analysis.limits import MEGABYTE, WorkLimits
 
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.analyse_files import Analyser
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.ingest import Added
+    from dancematch.pipeline.recording_index import IndexRow
+    from dancematch.pipeline.recording_plan import DanceFrom, RecordingPlan
 
 
 @dataclass(frozen=True)
 class DanceOptions:
-    """What is kept with the dances."""
+    """Which dances the files are recordings of, and what is kept with them."""
 
-    dance_id: str | None = option(
-        "--id", help="The dance's name, for a single file (default: by --name-from)."
-    )
-    name_from: str = option(
-        "--name-from", type=click.Choice(["title", "file"]), default="title", show_default=True,
-        help="By the title in the .info.json that yt-dlp writes beside a video, else the file's name; "
-        "or by the file's name always.",
+    dance: str | None = option(
+        "--dance", metavar="NAME",
+        help="All files are recordings of this dance, which is made if it is not there.",
     )  # fmt: skip
-    label: str | None = option("--label", help="Words to keep with the dances, such as the song.")
+    dance_from: "DanceFrom" = option(
+        "--dance-from", type=click.Choice(["title", "file", "folder"]), default="title", show_default=True,
+        help="One dance per file, named by the title in the .info.json that yt-dlp writes beside a video, "
+        "else by the file; or by the file always; or one dance per folder.",
+    )  # fmt: skip
+    index: Path | None = option(
+        "--index", type=file_path(), metavar="FILE",
+        help="A table (CSV) with the columns file, dance, performer, labels, url, date, collection, notes.",
+    )  # fmt: skip
+    labels: tuple[str, ...] = option(
+        "--label", multiple=True, help="A word to keep with the dances, such as the song; may be repeated."
+    )
     collection: str | None = option("--collection", help="The collection that the dances belong to.")
+    notes: str | None = option("--note", help="A line to keep with the dances.")
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What is kept with the recordings."""
+
+    performer: str | None = option("--performer", help="Who dances in the files.")
+    url: str | None = option("--url", help="The web page that the files come from.")
+    date: str | None = option("--date", help="When they were made: 2020, 2020-12 or 2020-12-31.")
+    posters: bool = option("--posters", is_flag=True, help="Keep one small picture of each video.")
 
 
 @dataclass(frozen=True)
@@ -56,8 +80,9 @@ class ClusterOptions:
 
 @click.command("add")
 @click.argument("catalogue")
-@click.argument("places", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
 @option_group("dance", DanceOptions)
+@option_group("recording", RecordingOptions)
 @jobs_option
 @option_group("cluster", ClusterOptions)
 @model_option
@@ -67,85 +92,145 @@ def add_command(
     catalogue: str,
     places: tuple[Path, ...],
     dance: DanceOptions,
+    recording: RecordingOptions,
     jobs: int,
     cluster: ClusterOptions,
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Learn the dances in PLACES (videos, motion files, folders of them, or patterns such as 'clips/*.mp4').
+    """Learn the recordings in PLACES: videos, motion files, folders of them, patterns such as 'clips/*.mp4'.
 
-    CATALOGUE is a file, made if it is not there, or a database URL. A dance is named by its file or, in a
-    folder of downloads, by the title in its .info.json; of two videos of one title, the second has its
-    uploader or id in brackets, and all else that a downloader writes is left alone. A clip that is
-    already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a clip that
-    ends the processes that analyse it is put in quarantine: listed beside CATALOGUE, and skipped from
-    then on, until it is given more seconds or megabytes than it had.
+    CATALOGUE is a file, made if it is not there, or a database URL. Each file is a recording of a dance. Say
+    which with --dance, --dance-from folder or --index; else each is a dance of its own, named by its file or,
+    in a folder of downloads, by the title in its .info.json; of two videos of one title, the second has its
+    uploader or id in brackets. The .info.json also tells performer, url, date and the song, as a label. All
+    else that a downloader writes is left alone.
+
+    Files in an --index are absolute or relative to its folder; without PLACES all of them are added, with
+    PLACES those that are there. Labels are separated by semicolons.
+
+    A clip that is already known is skipped, so an interrupted run goes on where it stopped. On a cluster, a
+    clip that ends the processes that analyse it is put in quarantine: listed beside CATALOGUE, and skipped
+    from then on, until it is given more seconds or megabytes than it had.
 
     \b
     Example:
       dancematch add dances.db thriller.mp4
-      dancematch add dances.db clips/ --label "summer class" --jobs 2
-      dancematch add dances.db downloads/ --name-from file
+      dancematch add dances.db anna.mp4 ben.mp4 --dance Thriller --label "summer class"
+      dancematch add dances.db clips/ --dance-from folder --posters --jobs 2
+      dancematch add dances.db --index clips/index.csv
+      dancematch add dances.db downloads/ --dance-from file
       dancematch add postgresql://db/dances /shared/clips --cluster auto
     """
-    from dancematch.pipeline.analysis.clip_files import find_clips
     from dancematch.pipeline.catalogue import open_catalogue
 
     _refuse_contradictions(places, dance, cluster)
-    clips = find_clips(places)
-    if dance.dance_id is not None and len(clips) > 1:
-        raise click.UsageError(f"--id names one dance, but {len(clips)} files fit {places[0]}")
-    kept = {"label": dance.label, "collection": dance.collection}
-    counts = {"added": 0, "skipped": 0, "failed": 0}
+    plans = _plan(places, dance, recording)
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
-        if dance.dance_id is not None:
-            results = iter([known.add(clips[0], dance_id=dance.dance_id, on_progress=tell, **kept)])
-        else:
-            analyser = _analyse_on_cluster(known, cluster, model) if cluster.address else None
-            by_title = dance.name_from == "title"
-            results = known.add_clips(
-                clips, by_title=by_title, jobs=jobs, analyser=analyser, on_progress=tell, **kept
-            )
-        for added in results:
+        analyser = _analyse_on_cluster(known, cluster, model, recording.posters) if cluster.address else None
+        counts = Counter({"added": 0, "skipped": 0, "failed": 0})
+        for added in known.add_planned(
+            plans, jobs=jobs, analyser=analyser, posters=recording.posters, on_progress=tell
+        ):
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
-            _show_added(added, state, as_json)
-    if counts["skipped"] and (dance.label or dance.collection):
-        say("what was known already keeps the label and collection that it has")
+            _show_added(_note_claim(added, plans[added.path]), state, as_json)
+    if counts["skipped"]:
+        _say_that_facts_stay(dance, recording)
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
         sys.exit(ExitCode.FAILED)
 
 
 def _refuse_contradictions(places: tuple[Path, ...], dance: DanceOptions, cluster: ClusterOptions) -> None:
-    if dance.dance_id is not None and cluster.address is not None:
-        raise click.UsageError("--id names one dance; --cluster is for many")
+    context = click.get_current_context()
+    if not places and dance.index is None:
+        raise click.UsageError("say what to add: PLACES, or an --index of files")
+    if dance.dance is not None and context.get_parameter_source("dance_from") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--dance names the dance of all files; leave out --dance-from")
     if cluster.retry and cluster.address is None:
         raise click.UsageError("--retry is about clips that a cluster put in quarantine; give --cluster too")
-    if dance.dance_id is not None and len(places) > 1:
-        raise click.UsageError(f"--id names one dance, but {len(places)} files are given")
 
 
-def _analyse_on_cluster(known: "Catalogue", cluster: ClusterOptions, model: str | None) -> "Analyser":
+def _plan(
+    places: tuple[Path, ...], dance: DanceOptions, recording: RecordingOptions
+) -> "dict[Path, RecordingPlan]":
+    """What is said of each file that is to be added."""
+    from dancematch.pipeline.analysis.clip_files import find_clips
+    from dancematch.pipeline.recording_plan import plan_clips, plan_of
+
+    index = {} if dance.index is None else _read_index(dance.index, dance.dance)
+    clips = find_clips(places) if places else list(index)
+    resolved = {clip.resolve() for clip in clips}
+    outside = sum(path.resolve() not in resolved for path in index)
+    if outside:
+        say(f"{outside} of the {len(index)} files in {dance.index} are not among those named: not added")
+    said = plan_of(
+        dance.dance,
+        {
+            "labels": dance.labels, "collection": dance.collection, "notes": dance.notes,
+            "performer": recording.performer, "url": recording.url, "date": recording.date,
+        },
+    )  # fmt: skip
+    return plan_clips(clips, said, dance_from=dance.dance_from, index=index)
+
+
+def _read_index(path: Path, dance: str | None) -> "Mapping[Path, IndexRow]":
+    """The rows of an index by their files."""
+    from dancematch.pipeline.recording_index import match_rows_to_files, read_index
+
+    rows = read_index(path)
+    if not rows:
+        raise InputError(f"{path} names no file; write one row per recording")
+    for row in rows:
+        if dance is not None and row.dance not in (None, dance):
+            raise InputError(
+                f"{path}, line {row.row}: {row.file} is of the dance {row.dance!r}, but --dance says "
+                f"{dance!r}; leave out one of the two"
+            )
+    return match_rows_to_files(rows, path.parent)
+
+
+def _analyse_on_cluster(
+    known: "Catalogue", cluster: ClusterOptions, model: str | None, posters: bool
+) -> "Analyser":
     from dancematch.cluster.ingest import ClusterAnalyser
     from dancematch.pipeline.analysis.quarantine import Quarantine, quarantine_path
     from dancematch.pipeline.analysis.worker_process import WorkerSetup
 
     limits = WorkLimits(cluster.clip_seconds, cluster.clip_memory * MEGABYTE)
-    setup = WorkerSetup(limits, model, known.tokeniser.model_id)
+    setup = WorkerSetup(limits, model, known.tokeniser.model_id, posters=posters)
     return ClusterAnalyser(setup, Quarantine(quarantine_path(known)), str(cluster.address), cluster.retry)
+
+
+def _say_that_facts_stay(dance: DanceOptions, recording: RecordingOptions) -> None:
+    facts = (dance.dance, dance.index, dance.labels, dance.collection, dance.notes)
+    if any((*facts, recording.performer, recording.url, recording.date, recording.posters)):
+        say("what was known already stays as it is; 'dancematch edit' changes it")
+
+
+def _note_claim(added: "Added", plan: "RecordingPlan") -> "Added":
+    """The same, with a note if it is known as a recording of another dance than was said."""
+    if not added.skipped or not plan.join or plan.dance in (None, added.dance, added.dance_id):
+        return added
+    return replace(
+        added,
+        note=f"it was said to be of {plan.dance!r}; 'dancematch edit --recording' with --move-to moves it",
+    )
 
 
 def _show_added(added: "Added", state: str, as_json: bool) -> None:
     from dancematch.pipeline.analysis.file_analysis import describe_ignored
 
-    facts = {"file": str(added.path), "state": state, "dance_id": added.dance_id}
+    facts = {"file": str(added.path), "state": state, "dance": added.dance, "dance_id": added.dance_id}
     if added.error is not None:
         complain(added.path, added.error)
     elif not as_json and added.skipped:
-        say(f"{added.path}: skipped, its very content is known as {added.dance_id}", **facts)
+        say(f"{added.path}: skipped, its very content is known as {added.dance}", **facts)
     elif not as_json:
-        say(f"{added.path}: {added.dance_id}, {added.seconds:.1f} s, {added.dancers} dancer(s)", **facts)
+        number = f", recording {added.recordings}" if added.recordings > 1 else ""
+        measured = f"{added.seconds:.1f} s, {added.dancers} dancer(s)"
+        say(f"{added.path}: {added.dance}{number}, {measured}", **facts)
         for one in added.ignored:
             say(f"  {ignored_line(one)}", **facts)
     if added.note is not None and not as_json:
@@ -153,5 +238,5 @@ def _show_added(added: "Added", state: str, as_json: bool) -> None:
     if as_json:
         reason = str(added.error) if added.error else None
         ignored = [describe_ignored(one) for one in added.ignored]
-        counts = {"dancers": added.dancers, "seconds": added.seconds}
+        counts = {"recordings": added.recordings, "dancers": added.dancers, "seconds": added.seconds}
         emit_json(facts | counts | {"ignored": ignored, "reason": reason, "note": added.note})

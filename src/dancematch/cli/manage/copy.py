@@ -16,11 +16,13 @@ from dancematch.cli.output import emit_json, say, share_bar
 @force_option("Replace a folder that holds another catalogue, or this one of another time.")
 @json_option
 def copy_command(source: str, target: str, force: bool, as_json: bool) -> None:
-    """Copy every dance of SOURCE into TARGET, made if need be; each is a file, a database URL or a folder.
+    """Copy every dance of SOURCE, with all its recordings, into TARGET.
 
-    A folder is a catalogue's plain form, for backups and other programs: dances.jsonl, and an .npz file per
-    dance with words and skeletons. A TARGET that ends with / is a folder. What is in TARGET already is
-    skipped, so an interrupted run goes on where it stopped. Every dance is compared by its checksums;
+    Each is a file, a database URL or a folder; TARGET is made if need be.
+
+    A folder is a catalogue's plain form, for backups and other programs: recordings.jsonl, and one .npz
+    file per recording with words and skeletons. A TARGET that ends with / is a folder. What is in TARGET
+    already is skipped, so an interrupted run goes on where it stopped. Every recording is compared;
     exits with 1 if one is not there as it is in SOURCE.
 
     \b
@@ -31,7 +33,7 @@ def copy_command(source: str, target: str, force: bool, as_json: bool) -> None:
     """
     from dancematch.catalogue.sql.connection import shown_address
     from dancematch.catalogue.transfer.copying import copy_catalogue, is_folder
-    from dancematch.catalogue.transfer.dance_rows import Copied
+    from dancematch.catalogue.transfer.recording_rows import Copied
 
     if force and not is_folder(target):
         raise click.UsageError(f"--force replaces a folder, and {shown_address(target)} is none")
@@ -46,6 +48,7 @@ def copy_command(source: str, target: str, force: bool, as_json: bool) -> None:
     if as_json:
         emit_json(dataclasses.asdict(done) | shown)
     say(f"{done.copied} copied, {done.skipped} skipped, {len(done.failed)} failed")
-    say(f"{done.verified} of {done.total} dances are in {shown['target']} as they are in {shown['source']}")
+    both = f"in {shown['target']} as they are in {shown['source']}"
+    say(f"{done.verified} of {done.total} recordings are {both}")
     if done.verified != done.total:
         sys.exit(ExitCode.FAILED)

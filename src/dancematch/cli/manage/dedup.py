@@ -1,7 +1,10 @@
-"""dancematch dedup: which dances does a catalogue know twice?"""
+"""dancematch dedup: which dances of a catalogue look like one?"""
 
+import dataclasses
+import shlex
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -36,10 +39,11 @@ def dedup_command(
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Find the dances of CATALOGUE that are one and the same, wholly or in part.
+    """Find the dances of CATALOGUE that look like one and the same, wholly or in part.
 
-    Each dance is searched for among the others: one search per dance, seconds for a hundred, minutes for
-    thousands. Nothing is removed: 'dancematch remove' does that. Exits with 3 if no dance is there twice.
+    Each recording is searched for among the other dances: one search per recording, seconds for a hundred,
+    minutes for thousands. Nothing is changed: below each group stands the command that merges its dances into
+    the one with most recordings, for you to decide. Exits with 3 if no dances look like one.
 
     \b
     Example:
@@ -53,6 +57,7 @@ def dedup_command(
     with open_catalogue(catalogue, model=model, create=False) as known, share_bar("comparing") as tell:
         known.require_any(only.label, only.collection)
         count = len(known.dances(label=only.label, collection=only.collection))
+        where = known.where
         groups = find_duplicates(
             known,
             max_evalue=max_evalue,
@@ -61,24 +66,36 @@ def dedup_command(
             collection=only.collection,
             on_progress=tell,
         )
+        sizes = {dance.name: dance.recordings for dance in known.dances()} if groups else {}
+    commands = [_merge_command(where, group, sizes) for group in groups]
     if as_json:
-        for group in groups:
-            emit_json(group)
+        for group, command in zip(groups, commands, strict=True):
+            emit_json(dataclasses.asdict(group) | {"command": command})
     else:
-        _print(groups)
+        _print(groups, commands)
     seconds = time.monotonic() - began
-    say(f"{count} dance(s) compared in {seconds:.1f} s; {len(groups)} group(s) of the same dance")
+    say(f"{count} dance(s) compared in {seconds:.1f} s; {len(groups)} group(s) that look like one dance")
     if not groups:
         sys.exit(ExitCode.NO_MATCH)
 
 
-def _print(groups: "list[DuplicateGroup]") -> None:
+def _merge_command(catalogue: str, group: "DuplicateGroup", sizes: Mapping[str, int]) -> str:
+    """The command that merges a group into its dance with most recordings, the first by name."""
+    target = max(group.dances, key=lambda name: sizes.get(name, 0))
+    named = [catalogue, *(name for name in group.dances if name != target)]
+    if any(name.startswith("-") for name in named):
+        return shlex.join(["dancematch", "edit", f"--merge-into={target}", "--", *named])
+    into = ["--merge-into", target] if not target.startswith("-") else [f"--merge-into={target}"]
+    return shlex.join(["dancematch", "edit", *named, *into])
+
+
+def _print(groups: "Sequence[DuplicateGroup]", commands: Sequence[str]) -> None:
     from dancematch.pipeline.wording import ratio_cell
 
-    for number, group in enumerate(groups):
+    for number, (group, command) in enumerate(zip(groups, commands, strict=True)):
         if number:
             emit()
-        emit(f"{len(group.dances)} dances: {', '.join(group.dances)}")
+        emit(f"{len(group.dances)} dances look like one: {', '.join(group.dances)}")
         emit_table(
             ["score", "dance", "where", "dance", "where", "tempo", "mirrored", "evidence if one dance"],
             [
@@ -95,3 +112,4 @@ def _print(groups: "list[DuplicateGroup]") -> None:
                 for pair in group.pairs
             ],
         )
+        emit(f"Are they one? Merge them: {command}")

@@ -3,6 +3,7 @@
 import dataclasses
 import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -21,24 +22,34 @@ _TIMEOUT_SECONDS = 5
 
 @click.command("doctor")
 @click.argument("catalogue", required=False)
-@click.option("--quick", is_flag=True, help="Do not read every dance of CATALOGUE.")
+@click.option("--quick", is_flag=True, help="Do not read every recording of CATALOGUE.")
+@click.option("--prepare", is_flag=True, help="Compile the search for this computer now, and nothing else.")
 @click.option("--cluster", metavar="ADDRESS", help="A Ray cluster that must be reached: auto, or an address.")
 @json_option
-def doctor_command(catalogue: str | None, quick: bool, cluster: str | None, as_json: bool) -> None:
+def doctor_command(
+    catalogue: str | None, quick: bool, prepare: bool, cluster: str | None, as_json: bool
+) -> None:
     """Check versions, libraries, codecs, pose networks, models, room on disk and, if named, CATALOGUE.
 
-    One line each: ok, warning or problem, and what to do. Of CATALOGUE every dance is read and compared
+    One line each: ok, warning or problem, and what to do. Of CATALOGUE every recording is read and compared
     with its checksums, and it is said what the catalogue holds, in numbers; what is ok with the
     installation is left out then. Exits with 1 if there is a problem. Nothing is fetched or changed.
+
+    With --prepare, the search is compiled for this computer instead, which takes about a minute and happens
+    once per version. Without, the first 'dancematch add' does it beside its work, or the first search.
 
     \b
     Example:
       dancematch doctor
+      dancematch doctor --prepare
       dancematch doctor dances.db
       dancematch doctor postgresql://me@server/dances --quick --cluster auto --json
     """
     from dancematch.pipeline.checkup import OK, PROBLEM
 
+    if prepare:
+        _prepare()
+        return
     problems = 0
     for finding in _check(catalogue, quick, cluster):
         problems += finding.state == PROBLEM
@@ -51,6 +62,19 @@ def doctor_command(catalogue: str | None, quick: bool, cluster: str | None, as_j
     say(f"{problems} problem(s)" if problems else "all is well")
     if problems:
         sys.exit(ExitCode.FAILED)
+
+
+def _prepare() -> None:
+    """Compile the search; exits with 1 if it cannot be kept."""
+    from dancematch.search.kernels.kernel_folder import kernel_folder
+    from dancematch.search.kernels.preparation import is_prepared, prepare_kernels
+
+    began = time.perf_counter()
+    prepare_kernels()
+    if not is_prepared():
+        say(f"the search is not prepared: its compiled code is not in {kernel_folder()}")
+        sys.exit(ExitCode.FAILED)
+    say(f"the search is prepared, after {time.perf_counter() - began:.0f} s: {kernel_folder()}")
 
 
 def _check(catalogue: str | None, quick: bool, cluster: str | None) -> "Iterator[Finding]":
@@ -83,7 +107,7 @@ def _check_cluster(address: str) -> "Finding":
 
 
 def _print_finding(finding: "Finding") -> None:
-    of_dance = "" if finding.dance_id is None else f"{finding.dance_id}: "
+    of_dance = "" if finding.dance is None else f"{finding.dance}: "
     emit(f"{finding.state:8} {finding.what:10} {of_dance}{finding.says}")
     if finding.advice:
         emit(f"{'':19} -> {finding.advice}")
@@ -114,6 +138,7 @@ def _print_numbers(found: "CatalogueStats") -> None:
     emit()
     for name, value in {
         "dances": f"{found.dances:,}",
+        "recordings": f"{found.recordings:,}",
         "dancers": f"{found.dancers:,}, {found.with_skeletons:,} with skeletons",
         "seconds": f"{found.seconds:,.1f}",
         "periodic": "no dancers" if share is None else f"{share:.0%} of dancers",

@@ -12,12 +12,14 @@ from dancematch.cli.output import emit_json, say, share_bar
 @click.argument("catalogue")
 @click.option("--model", help="The model that is to be: a shipped one's name or a model's folder.")
 @click.option("--to", "target", help="Another catalogue, file or URL, for the new words; the old ones stay.")
-@click.option("--drop-missing", is_flag=True, help="Forget dances that keep no skeletons to make words from.")
+@click.option(
+    "--drop-missing", is_flag=True, help="Forget recordings that keep no skeletons to make words from."
+)
 @json_option
 def retokenise_command(
     catalogue: str, model: str | None, target: str | None, drop_missing: bool, as_json: bool
 ) -> None:
-    """Make the words of every dance in CATALOGUE anew, with another model, from its stored skeletons.
+    """Make the words of every recording in CATALOGUE anew, with another model, from its stored skeletons.
 
     Either all words are replaced or none; until then all programs go on with the old ones. With --to,
     CATALOGUE stays as it is, and a run that is repeated adds what has come since.
@@ -38,13 +40,13 @@ def retokenise_command(
         else:
             done = retokenise_into(catalogue, target, tokeniser, drop_missing=drop_missing, on_progress=tell)
     catalogue, name = shown_address(catalogue), model or DEFAULT_MODEL
-    for dance_id in done.dropped:
-        say(f"{dance_id}: dropped, it keeps no skeletons to make words from")
+    for recording in done.dropped:
+        say(f"{recording}: dropped, it keeps no skeletons to make words from")
     if as_json:
         emit_json(dataclasses.asdict(done) | {"changed": done.changed})
     elif target is not None:
-        say(f"{shown_address(target)}: has the {done.dances} dance(s) in words of {name}")
+        say(f"{shown_address(target)}: has the {done.recordings} recording(s) in words of {name}")
     elif done.changed:
-        say(f"{catalogue}: {done.dances} dance(s) are in words of {name} now")
+        say(f"{catalogue}: {done.recordings} recording(s) are in words of {name} now")
     else:
         say(f"{catalogue} holds words of {name} already; nothing to do")

@@ -102,7 +102,7 @@ def audit_command(catalogue: str, options: AuditOptions, as_json: bool) -> None:
             known, changes=options.change_names(), seconds=options.seconds, max_dances=options.max_dances,
             seed=options.seed, by_label=options.by_label, on_progress=show,
         )  # fmt: skip
-        labels = {dance.dance_id: dance.label for dance in known.dances()}
+        labels = {dance.name: dance.labels for dance in known.dances()}
     figures = made.figures(options.max_evalue)
     summary = made.summarise(options.max_evalue, options.false_accepts)
     if as_json:
@@ -113,8 +113,8 @@ def audit_command(catalogue: str, options: AuditOptions, as_json: bool) -> None:
     same_label = 0 if options.by_label else made.count_own_label(options.max_evalue, labels)
     if same_label:
         say(
-            f"{same_label} of the false accepts are dances of one label; if they are recordings of one dance,"
-            " --by-label counts them as right"
+            f"{same_label} of the false accepts are dances of one label; if they are one dance, merge them"
+            " ('dancematch edit --merge-into'), or let --by-label count them as right"
         )
     if options.plot is not None:
         draw_audit(options.plot, made, summary.suggestion, options.max_evalue, overwrite=options.force)
@@ -148,7 +148,7 @@ def _print(figures: "Sequence[ChangeFigures]", summary: "AuditSummary") -> None:
     for one in summary.most_alike:
         if one.unknown_evalue <= limit:
             emit(
-                f"  {one.dance_id} ({one.change}) is taken for {one.taken_for}. "
+                f"  {one.dance} ({one.change}) is taken for {one.taken_for}. "
                 f"{accident_sentence(one.unknown_evalue)} 'dancematch dedup' shows whether they are one."
             )
 
@@ -169,7 +169,7 @@ def _suggestion_line(summary: "AuditSummary") -> str:
     if suggestion.evalue is None and summary.left_out >= suggestion.dances_needed:
         return (
             f"No limit is suggested: a share above {wanted} is taken for another by the strongest evidence;"
-            " recordings of one dance need one label (--by-label), or are to be removed ('dancematch dedup')."
+            " recordings of one dance are to be merged ('dancematch dedup'), or need one label (--by-label)."
         )
     if suggestion.evalue is None or suggestion.interval is None:
         return (

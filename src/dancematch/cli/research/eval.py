@@ -118,7 +118,7 @@ class ResultOptions:
 _SUITE_LINES = [
     *(f"{name:17}  {'by itself: ' if suite.alone else ''}{suite.summary}" for name, suite in SUITES.items()),
     "audit CATALOGUE    how well changed dances of your own catalogue are found ('eval audit --help')",
-    "weights CATALOGUE  how much each metric counts, learnt from its labels ('eval weights --help')",
+    "weights CATALOGUE  how much each metric counts, learnt from its dances ('eval weights --help')",
 ]
 _HELP = "\n".join([
     "Run SUITEs and print what each method or model reaches, with 95 % intervals.", "",

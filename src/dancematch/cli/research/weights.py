@@ -18,7 +18,7 @@ from dancematch.cli.output import emit_json, emit_table, require_free, say, shar
     help="The file to write.",
 )
 @click.option("--metrics", help="Metrics to choose from, by commas (default: all).")
-@click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
+@click.option("--seed", default=0, show_default=True, help="Decides which dances are held out together.")
 @model_option
 @force_option("Replace the file if it is there.")
 @json_option
@@ -31,15 +31,15 @@ def weights_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Learn from the labels of CATALOGUE how much each metric of the search counts.
+    """Learn from the recordings of CATALOGUE how much each metric of the search counts.
 
-    Dances of one label are performances of one dance; each is searched for among the others.
+    Each recording of a dance that has several is searched for among all others.
     'dancematch search --weights FILE' uses what was learnt.
 
     \b
     Example:
-      dancematch add dances.db thriller-recordings/ --label thriller
-      dancematch add dances.db macarena-recordings/ --label macarena
+      dancematch add dances.db thriller-recordings/ --dance thriller
+      dancematch add dances.db macarena-recordings/ --dance macarena
       dancematch eval weights dances.db -o weights.json
     """
     from dancematch.pipeline.catalogue import open_catalogue
@@ -58,7 +58,7 @@ def weights_command(
         ordered = sorted(fitted.weights.items(), key=lambda one: -one[1])
         emit_table(["metric", "weight"], [[name, f"{weight:.3f}"] for name, weight in ordered])
     say(
-        f"with weights learnt from other labels, {fitted.rank1:.1%} of {fitted.questions} questions were "
+        f"with weights learnt from other dances, {fitted.rank1:.1%} of {fitted.questions} questions were "
         f"answered rightly at rank 1, with the default weights {fitted.default_rank1:.1%}; {output}: written"
     )
     if not fitted.gained:

@@ -13,7 +13,7 @@ from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.output import complain, emit, emit_json, require_free, say, share_bar
 from dancematch.cli.use.search_options import AnswerOptions, BatchOptions, Question
 from dancematch.errors import InputError, NoDancerError
-from dancematch.pipeline.wording import describe_span, verdict_sentence
+from dancematch.pipeline.wording import describe_span, recalibration_sentence, verdict_sentence
 
 if TYPE_CHECKING:
     from dancematch.pipeline.batch_search import SearchedClip
@@ -70,13 +70,27 @@ def search_batch(known: "Catalogue", clips: Sequence[Path], asked: Question) -> 
             if table is not None:
                 table.add(searched)
             _print_searched(searched, asked)
+            if asked.wanted.review and searched.answer is not None and searched.sha256 is not None:
+                known.keep_for_review(searched.answer, searched.path.name, searched.sha256)
         if table is not None:
             table.finish(contents)
             say(f"{table.path}: written")
     if words:
         say(f"{words} of them hold words alone: mirrored, these are made from the motion they decode to")
+    recalibration = known.reviews.recalibration
+    if recalibration is not None:
+        say(recalibration_sentence(recalibration))
+    if asked.wanted.review:
+        say_what_waits(known)
     say(_summary(outcomes))
     sys.exit(_exit_code(outcomes))
+
+
+def say_what_waits(known: "Catalogue") -> None:
+    """Say how many possible matches of a catalogue wait for a decision."""
+    waiting = known.reviews.count_waiting()
+    what = "possible match waits" if waiting == 1 else "possible matches wait"
+    say(f"{waiting} {what} for review; 'dancematch review {known.where}' lists them")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
 from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
-from dancematch.errors import InputError
+from dancematch.errors import InputError, UnknownDanceError
 from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
@@ -111,12 +111,14 @@ def _dancers(
         refuse_web_address(what)
         raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
     with open_catalogue(catalogue, model=wanted.model, create=False) as known:
-        motions = known.motions(what)
-        if not motions and what in {dance.dance_id for dance in known.dances()}:
-            raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
+        try:
+            motions = known.motions(what)
+        except UnknownDanceError:
+            refuse_web_address(what)
+            reason = f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them"
+            raise InputError(reason) from None
     if not motions:
-        refuse_web_address(what)
-        raise InputError(f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them")
+        raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
     return list(query_of_motions(motions, tokeniser, what).dancers)
 
 

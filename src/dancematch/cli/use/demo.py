@@ -75,13 +75,13 @@ def _row(answer: "DemoAnswer") -> list[str]:
     match = answer.match
     if match is None:
         nearest = answer.nearest[0]
-        return [*start, "I don't know this one", "", "", "", "", nearest.dance_id]
+        return [*start, "I don't know this one", "", "", "", "", nearest.name]
     return [
         *start,
-        match.dance_id,
+        match.name,
         f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
         "yes" if match.mirrored else "no",
         f"x{match.tempo:.2f}",
         accident_cell(match.evalue),
-        ", ".join(other.dance_id for other in answer.nearest[1:2]),
+        ", ".join(other.name for other in answer.nearest[1:2]),
     ]

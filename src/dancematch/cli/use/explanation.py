@@ -22,7 +22,7 @@ def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float
         if sentence:
             emit(sentence)
     emit()
-    emit(f"How like {match.dance_id}: each metric, 1 = the same; those with a weight make the score")
+    emit(f"How like {match.name}: each metric, 1 = the same; those with a weight make the score")
     _print_metrics(why)
     emit()
     emit("The words that say most for it; in brackets, how often the dance has the very same word")
@@ -41,7 +41,7 @@ def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float
     )
     _print_passages(why)
     emit()
-    emit(_period_line(match.dance_id, why.period))
+    emit(_period_line(match.name, why.period))
     emit(_period_line("the clip", why.query_period))
 
 

@@ -13,6 +13,7 @@ from dancematch.cli.options import JOBS_SETTINGS, MODEL_HELP, json_option, optio
 from dancematch.cli.output import complain, emit_json, ignored_line, require_free, say, share_bar
 from dancematch.cli.use.motion_words import read_dance, write_motion, write_words
 from dancematch.pose.estimators import ESTIMATORS, make_estimator
+from dancematch.pose.sampling import POSE_FPS
 
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.file_analysis import Analysis
@@ -32,6 +33,10 @@ class PoseOptions:
         "--estimator", type=click.Choice([entry.name for entry in ESTIMATORS]), default=ESTIMATORS[0].name,
         show_default=True, help="; ".join(f"{entry.name} {entry.explanation}" for entry in ESTIMATORS) + ".",
     )  # fmt: skip
+    every_frame: bool = option(
+        "--every-frame", is_flag=True,
+        help=f"Estimate poses in every frame, for animation, not {POSE_FPS:g} times per second.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class WordOptions:
     """What is done with motion words."""
 
     words: bool = option("--words", is_flag=True, help="Write motion words, not skeletons.")
-    dance_id: str | None = option("--dance", help="SOURCE is a catalogue: write the motion of this dance.")
+    dance: str | None = option(
+        "--dance", help="SOURCE is a catalogue: write the motion of this dance's first recording."
+    )
     dancer: int | None = option(
         "--dancer", type=click.IntRange(1),
         help="From words: only this dancer's motion, 1 = the most prominent.",
@@ -82,17 +89,17 @@ def extract_command(
     from dancematch.formats import fingerprint as words_files
     from dancematch.pipeline.query import holds_words
 
-    from_words = word.dance_id is not None or (len(sources) == 1 and holds_words(Path(sources[0])))
+    from_words = word.dance is not None or (len(sources) == 1 and holds_words(Path(sources[0])))
     _refuse_contradictions(sources, pose, word, from_words)
     paths = [Path(source) for source in sources]
     if word.words:
         write_words(paths, output, model=word.model, force=word.force, as_json=as_json)
     elif from_words:
         require_free(output, word.force)
-        if word.dance_id is None:
+        if word.dance is None:
             found = words_files.read(paths[0])
         else:
-            found = read_dance(sources[0], word.dance_id, word.model)
+            found = read_dance(sources[0], word.dance, word.model)
         write_motion(found, output, dancer=word.dancer, model=word.model, force=word.force, as_json=as_json)
     elif output.suffix.lower() in _FILE_SUFFIXES and not output.is_dir():
         _write_file(paths, output, pose, word.force, as_json)
@@ -103,13 +110,15 @@ def extract_command(
 def _refuse_contradictions(
     sources: tuple[str, ...], pose: PoseOptions, word: WordOptions, from_words: bool
 ) -> None:
-    if word.dance_id is not None and len(sources) > 1:
+    if word.dance is not None and len(sources) > 1:
         raise click.UsageError(f"--dance names a dance of one catalogue, but {len(sources)} are given")
     if word.words and from_words:
         raise click.UsageError(f"{sources[0]} holds words already; leave out --words to get their motion")
-    if word.words and (pose.weights is not None or pose.estimator != ESTIMATORS[0].name):
+    chosen = pose.weights is not None or pose.estimator != ESTIMATORS[0].name or pose.every_frame
+    if word.words and chosen:
         raise click.UsageError(
-            "--weights and --estimator are for skeletons; extract these first, then put them into words"
+            "--weights, --estimator and --every-frame are for skeletons; extract these first, then put them "
+            "into words"
         )
     if word.dancer is not None and not from_words:
         raise click.UsageError("--dancer chooses among those of a file of words, or of --dance")
@@ -125,7 +134,7 @@ def _write_file(places: list[Path], output: Path, pose: PoseOptions, force: bool
     if len(clips) != 1:
         raise click.UsageError(f"{output} is one file, but {len(clips)} clips are given: name a folder")
     require_free(output, force)
-    make = partial(make_estimator, pose.estimator, pose.weights)
+    make = partial(make_estimator, pose.estimator, pose.weights, every_frame=pose.every_frame)
     with share_bar("extracting") as tell:
         (found,) = analyse_files(clips, make_estimator=make, on_progress=tell)
     if found.error is not None:
@@ -137,10 +146,13 @@ def _write_file(places: list[Path], output: Path, pose: PoseOptions, force: bool
 def _write_skeletons(videos: list[Path], output: Path, pose: PoseOptions, as_json: bool) -> None:
     from dancematch.pipeline.analysis.extract import extract
 
-    make = partial(make_estimator, pose.estimator, pose.weights)
+    make = partial(make_estimator, pose.estimator, pose.weights, every_frame=pose.every_frame)
     failed = 0
     with share_bar("extracting") as tell:
-        for outcome, target in extract(videos, output, jobs=pose.jobs, make_estimator=make, on_progress=tell):
+        for outcome, target in extract(
+            videos, output, jobs=pose.jobs, make_estimator=make, on_progress=tell,
+            every_frame=pose.every_frame,
+        ):  # fmt: skip
             if target is None:
                 failed += 1
                 complain(outcome.path, outcome.error)

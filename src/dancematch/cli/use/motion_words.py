@@ -9,7 +9,7 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.output import complain, emit_json, require_free, say, share_bar
-from dancematch.errors import DanceMatchError, InputError, UnknownDanceError
+from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
@@ -91,12 +91,13 @@ def write_motion(
         say(f"{output}: {len(motions)} dancer(s), {seconds:.1f} s")
 
 
-def read_dance(catalogue: str, dance_id: str, model: str | None) -> "list[Fingerprint]":
-    """The words that a catalogue keeps of a dance, one per dancer."""
+def read_dance(catalogue: str, dance: str, model: str | None) -> "list[Fingerprint]":
+    """The words that a catalogue keeps of a dance's first recording, one per dancer."""
     from dancematch.pipeline.catalogue import open_catalogue
 
     with open_catalogue(catalogue, model=model, create=False) as known:
-        found = [words for name, words in known.fingerprints() if name == dance_id]
-    if not found:
-        raise UnknownDanceError(f"{catalogue} has no dance named {dance_id!r}; 'dancematch list' names them")
+        first, *others = known.recordings(dance)
+        found = [track.fingerprint for track in known.recording_tracks(first.recording_id)]
+    if others:
+        say(f"{dance} has {len(others) + 1} recordings; this is {first.file}")
     return found

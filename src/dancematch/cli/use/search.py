@@ -2,7 +2,8 @@
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,17 @@ import click
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option, model_option, option_group
-from dancematch.cli.output import emit, emit_json, emit_table, ignored_line, require_free, say, share_bar
-from dancematch.cli.use.batch import find_batch, is_one_clip, search_batch
+from dancematch.cli.output import (
+    ShareBar,
+    emit,
+    emit_json,
+    emit_table,
+    ignored_line,
+    require_free,
+    say,
+    share_bar,
+)
+from dancematch.cli.use.batch import find_batch, is_one_clip, say_what_waits, search_batch
 from dancematch.cli.use.evidence import report_match
 from dancematch.cli.use.explanation import print_explanation
 from dancematch.cli.use.search_options import (
@@ -25,14 +35,21 @@ from dancematch.cli.use.search_options import (
     refuse_contradictions,
 )
 from dancematch.errors import DanceMatchError
-from dancematch.pipeline.wording import accident_cell, describe_span, verdict_sentence
+from dancematch.pipeline.wording import (
+    accident_cell,
+    describe_span,
+    likeliest_so_far,
+    ratio_cell,
+    recalibration_sentence,
+    verdict_sentence,
+)
 from dancematch.search.settings import DanceFilter
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.search.explain import EvidenceMatrix, Explanation
-    from dancematch.types import Match
+    from dancematch.types import Match, RecordingMatch
 
 NEAREST = 3  # dances that are named when none is a match
 
@@ -60,7 +77,8 @@ def search_command(
 ) -> None:
     """Say which dance of CATALOGUE the CLIPS (videos, motion files or files of words) are.
 
-    One verdict per dancer: match, possible match or no match. Exits with 0 if any is a match or a
+    One verdict per dancer: match, possible match or no match; all recordings of a dance speak for it, and the
+    one that fits best is named. Exits with 0 if any is a match or a
     possible one and with 3 if none is; a label or collection that no dance has is an error. A file of
     words is what 'dancematch extract --words' writes.
 
@@ -76,19 +94,30 @@ def search_command(
     options have changed. A text that a spreadsheet would take for a formula, since it begins with =, +, - or
     @, has an apostrophe before it, as has one that begins with an apostrophe.
 
+    While a video is read, the likeliest dance so far stands behind the progress bar. With --first, the
+    reading ends as soon as what has been read is a match, with a tenth of the usual risk of an accident.
+
+    With --review, each dancer whose likeliest dance is a possible match is put on the list that
+    'dancematch review' shows, to be confirmed or rejected.
+
     With --report, the evidence is gathered for one dance: frames side by side, times, tempo and mirror,
     whether both move at the same moments, how strong the evidence is and how rare the passage, hashes and
-    the command that repeats it. It is written whether it is a match or not, and --json prints it too.
+    the command that repeats it. It is written whether it is a match or not, and --json prints it too. With
+    --reference-video, frames are of both sides; only the very file that the dance was added from is taken.
 
     \b
     Example:
       dancematch search dances.db phone.mp4
       dancematch search dances.db phone.mp4 --json
       dancematch search dances.db phone.mp4 --collection studio --explain
+      dancematch search dances.db phone.mp4 --recordings
+      dancematch search dances.db phone.mp4 --first
       dancematch search dances.db phone.mp4 --plot why.png
       dancematch search dances.db phone.mp4 --report evidence.html --dance thriller
+      dancematch search dances.db phone.mp4 --report evidence.html --reference-video thriller.mp4
       dancematch search dances.db archive/ 'more/*.mov' --csv found.csv --jobs 4
       dancematch search dances.db archive/ --csv found.csv --resume
+      dancematch search dances.db archive/ --review
       dancematch search dances.db archive/ --json | jq 'select(.verdict == "match").file'
     """
     from dancematch.pipeline.catalogue import open_catalogue
@@ -131,7 +160,12 @@ def _search_one(known: "Catalogue", catalogue: str, clip: Path, asked: Question)
             f"{clip} holds words alone: mirrored, it is made from the motion they decode to, and scores lower"
         )
     shown = {key: why for key, (why, _) in reasons.items()} if wanted.explain else {}
-    _print_answer(answer, shown, clip, wanted.max_evalue, asked.as_json)
+    _print_answer(answer, shown, clip, asked)
+    if wanted.review:
+        from dancematch.pipeline.analysis.clip_files import content_hash
+
+        known.keep_for_review(answer, clip.name, content_hash(clip))
+        say_what_waits(known)
     if answer.verdict == "no match":
         if plot is not None:
             say(f"{plot} is not drawn: there is no match")
@@ -163,12 +197,32 @@ def _require_motions_free(path: Path, force: bool) -> None:
 def _answer(known: "Catalogue", clip: Path, asked: Question) -> "Answer":
     """The answer; an error is printed as the clip's object too, if that is JSON."""
     try:
-        with share_bar("analysing") as show:
-            return known.search(clip, on_progress=show, **asked.search_options())
+        with share_bar("analysing") as bar:
+            if not (bar.visible or asked.wanted.first):  # nothing would show what is found so far
+                return known.search(clip, on_progress=bar, **asked.search_options())
+            answers = known.search_progressively(clip, on_progress=bar, **asked.search_options())
+            with closing(answers):
+                return _follow_answers(answers, bar, first=asked.wanted.first)
     except DanceMatchError as error:
         if asked.as_json:
-            emit_json({"clip": clip.name, "verdict": None, "error": str(error)})
+            emit_json({**_name(clip), "verdict": None, "error": str(error)})
         raise
+
+
+def _follow_answers(answers: "Iterator[Answer]", bar: ShareBar, *, first: bool) -> "Answer":
+    """The last answer, or the `first` match; until then the likeliest dance stands behind the bar."""
+    for answer in answers:
+        if answer.read_seconds is None or (first and answer.verdict == "match"):
+            return answer
+        bar.note(likeliest_so_far(answer.candidates[0]) if answer.candidates else "")
+    raise AssertionError("a search gives an answer on all of a clip")
+
+
+def _name(clip: Path) -> dict[str, str | None]:
+    """How the object of a clip names it, alone or among several."""
+    from dancematch.pipeline.batch_search import SearchedClip, hash_clips
+
+    return SearchedClip(clip, hash_clips([clip])[clip]).named()
 
 
 def _choose_nodes(known: "Catalogue", where: str, nodes: ShardOptions) -> None:
@@ -187,7 +241,7 @@ def _draw(path: Path, match: "Match", evidence: "EvidenceMatrix", clip: str, for
     from dancematch.report.plots import draw_match
 
     draw_match(path, match, evidence, clip, overwrite=force)
-    say(f"{path}: how {clip} lies in {match.dance_id}")
+    say(f"{path}: how {clip} lies in {match.name}")
 
 
 def _require_drawable(path: Path, force: bool) -> None:
@@ -202,23 +256,26 @@ def _print_answer(
     answer: "Answer",
     reasons: "Mapping[tuple[int, str], Explanation]",
     clip: Path,
-    max_evalue: float,
-    as_json: bool,
+    asked: Question,
 ) -> None:
     """One object, or one section per dancer: the verdict in a sentence, the likeliest dances, the reasons."""
-    if as_json:
-        emit_json({"clip": clip.name, **_describe(answer, reasons)})
+    if asked.as_json:
+        emit_json({**_name(clip), **_describe(answer, reasons)})
         return
     for one in answer.dancers:
         if len(answer.dancers) > 1:
             if reasons and one is not answer.dancers[0]:
                 emit()
             emit(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
-        _print_dancer(one)
+        _print_dancer(one, asked.wanted.recordings)
         if one.candidates and reasons:
-            print_explanation(one, reasons[_key(one.candidates[0])], max_evalue)
+            print_explanation(one, reasons[_key(one.candidates[0])], asked.wanted.max_evalue)
     for ignored in answer.ignored if reasons else ():
         emit(ignored_line(ignored))
+    if answer.recalibrated is not None:
+        emit(recalibration_sentence(answer.recalibrated))
+    if answer.read_seconds is not None:
+        say(f"answered after {answer.read_seconds:.0f} s of {clip}; without --first, all of it is read")
 
 
 def _describe(answer: "Answer", reasons: "Mapping[tuple[int, str], Explanation]") -> dict[str, Any]:
@@ -230,15 +287,15 @@ def _describe(answer: "Answer", reasons: "Mapping[tuple[int, str], Explanation]"
     return described
 
 
-def _print_dancer(one: "DancerAnswer") -> None:
+def _print_dancer(one: "DancerAnswer", with_recordings: bool) -> None:
     if not one.candidates:
         return
     emit(verdict_sentence(one.candidates[0]))
     if one.verdict == "no match":
         emit("The nearest dances, none of them near enough:")
-        print_matches(list(one.candidates[:NEAREST]))
+        print_matches(one.candidates[:NEAREST], with_recordings)
     else:
-        print_matches(list(one.candidates))
+        print_matches(one.candidates, with_recordings)
 
 
 def _say_that_nothing_was_searched(clip: Path, catalogue: str, only: DanceFilter) -> None:
@@ -251,23 +308,28 @@ def _say_that_nothing_was_searched(clip: Path, catalogue: str, only: DanceFilter
         )
 
 
-def print_matches(matches: "list[Match]") -> None:
-    """Show matches as a table."""
-    emit_table(
-        ["verdict", "dance", "where in the dance", "tempo", "mirrored", "body", "by accident"],
-        [
-            [
-                match.verdict,
-                match.dance_id,
-                f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
-                f"x{match.tempo:.2f}",
-                "yes" if match.mirrored else "no",
-                _body(match),
-                accident_cell(match.evalue),
-            ]
-            for match in matches
-        ],
-    )
+def print_matches(matches: "Sequence[Match]", with_recordings: bool = False) -> None:
+    """Show matches as a table: each dance with the recording that fits best, perhaps all of several below."""
+    rows = []
+    for match in matches:
+        rows.append(
+            [match.verdict, match.name, *_place_cells(match), _body(match), accident_cell(match.evalue)]
+        )
+        for one in match.recordings if with_recordings and len(match.recordings) > 1 else ():
+            alone = "" if one.log_ratio is None else ratio_cell(one.log_ratio)
+            rows.append(["", "", *_place_cells(one), "", f"alone: {alone}"])
+    headings = ["verdict", "dance", "recording", "where in it", "tempo", "mirrored", "body", "by accident"]
+    emit_table(headings, rows)
+
+
+def _place_cells(match: "Match | RecordingMatch") -> list[str]:
+    """Which recording, where in it, and how changed."""
+    return [
+        match.recording or "",
+        f"{match.reference.start:.1f} to {match.reference.end:.1f} s",
+        "" if match.tempo is None else f"x{match.tempo:.2f}",
+        "yes" if match.mirrored else "no",
+    ]
 
 
 def _body(match: "Match") -> str:

@@ -18,12 +18,15 @@ _NOT_WITH_REPORT = (
     "weights",
     "shortlist",
     "explain",
+    "recordings",
     "plot",
     "motions",
     "cluster",
+    "review",
+    "first",
 )
 STDOUT = Path("-")
-_ABOUT_ONE_CLIP = ("report", "plot", "motions", "explain")
+_ABOUT_ONE_CLIP = ("report", "plot", "motions", "explain", "recordings", "first")
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,10 @@ class AnswerOptions:
     explain: bool = option(
         "--explain", is_flag=True, help="Say, of each dancer, why the likeliest dance is a match or is none."
     )
+    recordings: bool = option(
+        "--recordings", is_flag=True,
+        help="List, below each dance, its recordings that were compared, and how strongly each speaks alone.",
+    )  # fmt: skip
     plot: Path | None = option(
         "--plot", type=file_path(),
         help="Draw how the clip lies in the first match: a .png, .svg or .pdf file.",
@@ -94,9 +101,21 @@ class AnswerOptions:
         "--report", type=file_path(),
         help="Write the evidence down: a page (.html) to hand on or print, or the same as .json.",
     )  # fmt: skip
-    dance_id: str | None = option(
-        "--dance", help="With --report: the dance it is about (default: the best match)."
+    dance: str | None = option(
+        "--dance", help="With --report: the name or id of the dance it is about (default: the best match)."
     )
+    reference_video: Path | None = option(
+        "--reference-video", type=file_path(), metavar="FILE",
+        help="With --report: the video that the dance was added from, to show its frames beside the clip's.",
+    )  # fmt: skip
+    first: bool = option(
+        "--first", is_flag=True,
+        help="Stop reading a video as soon as what has been read is a match; at the end if nothing is.",
+    )  # fmt: skip
+    review: bool = option(
+        "--review", is_flag=True,
+        help="Put possible matches on the list that 'dancematch review' shows, to be decided.",
+    )  # fmt: skip
     force: bool = option(
         "--force", is_flag=True, help="Let --plot, --motions, --report and --csv replace files."
     )
@@ -163,8 +182,10 @@ def refuse_contradictions(wanted: AnswerOptions, nodes: ShardOptions, batch: Bat
     if batch.resume and (batch.csv is None or batch.prints_table):
         raise click.UsageError("--resume goes on with the table that --csv writes; give --csv FILE too")
     if wanted.report is None:
-        if wanted.dance_id is not None:
+        if wanted.dance is not None:
             raise click.UsageError("--dance says which dance a --report is about; give --report too")
+        if wanted.reference_video is not None:
+            raise click.UsageError("--reference-video adds frames to a --report; give --report too")
         return
     context = click.get_current_context()
     for name in _NOT_WITH_REPORT:

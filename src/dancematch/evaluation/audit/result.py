@@ -31,7 +31,7 @@ PAIRS_NAMED = 3  # of dances that are taken for each other, in a summary
 class AuditAnswer:
     """The first matches of one changed dance, with its own entry and without."""
 
-    dance_id: str
+    dance: str  # its name
     change: str
     right: bool  # the first match is the dance
     evalue: float  # of the first match
@@ -97,7 +97,7 @@ class Audit:
     @property
     def left_out(self) -> int:
         """The number of dances that were searched for without their own entry, among at least one other."""
-        return len({one.dance_id for one in self._unknown})
+        return len({one.dance for one in self._unknown})
 
     @property
     def _unknown(self) -> list[AuditAnswer]:
@@ -124,7 +124,7 @@ class Audit:
         if not unknown:
             return None
         accepted = np.array([one.unknown_evalue <= limit for one in unknown])
-        low, high = mean_interval(accepted, [one.dance_id for one in unknown])
+        low, high = mean_interval(accepted, [one.dance for one in unknown])
         # Without a false accept the interval has no width; the rule of three bounds it.
         return float(accepted.mean()), (low, max(high, min(1.0, 3 / self.left_out)))
 
@@ -153,7 +153,7 @@ class Audit:
             return LimitSuggestion(wanted, None, None, needed, None)
         interval = bootstrap_interval(
             lambda drawn: min(limit_at(evalues[drawn], wanted), POSSIBLE_EVALUE),
-            [one.dance_id for one in unknown],
+            [one.dance for one in unknown],
         )
         known, right = [one.evalue for one in self.answers], [one.right for one in self.answers]
         return LimitSuggestion(wanted, limit, interval, needed, true_accepts(known, right, limit))
@@ -161,16 +161,16 @@ class Audit:
     def most_alike(self, count: int) -> list[AuditAnswer]:
         """The unknown dances with the lowest E-values, one per pair of dances."""
         pairs: dict[frozenset[str], AuditAnswer] = {}
-        for one in sorted(self._unknown, key=lambda one: (one.unknown_evalue, one.dance_id)):
-            pairs.setdefault(frozenset((one.dance_id, str(one.taken_for))), one)
+        for one in sorted(self._unknown, key=lambda one: (one.unknown_evalue, one.dance)):
+            pairs.setdefault(frozenset((one.dance, str(one.taken_for))), one)
         return list(pairs.values())[:count]
 
-    def count_own_label(self, limit: float, labels: Mapping[str, str | None]) -> int:
-        """The number of false accepts as a dance of the same label."""
-        own = [one for one in self._unknown if labels.get(one.dance_id) is not None]
+    def count_own_label(self, limit: float, labels: Mapping[str, Sequence[str]]) -> int:
+        """The number of false accepts as a dance of a label that the dance has too; labels are by name."""
         return sum(
-            one.unknown_evalue <= limit and labels[one.dance_id] == labels.get(str(one.taken_for))
-            for one in own
+            one.unknown_evalue <= limit
+            and not set(labels.get(one.dance, ())).isdisjoint(labels.get(str(one.taken_for), ()))
+            for one in self._unknown
         )
 
 

@@ -5,7 +5,9 @@ a false accept. The most prominent dancer of each dance is the query.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,41 +45,55 @@ def audit(
     if not 0 < seconds < float("inf"):
         raise InputError(f"an excerpt needs more than 0 seconds, got {seconds}")
     known = catalogue.dances()
-    drawn = dict(_draw_dances(catalogue, known, max_dances, seed))
+    names = {dance.dance_id: dance.name for dance in known}
+    drawn = {one.dance: one for one in _draw_dances(catalogue, known, max_dances, seed)}
     if not drawn:
         raise _nothing_to_change(known)
     right_answers = _find_right_answers(known, by_label)
     total, answers = len(drawn) * len(changes), []
-    for place, (name, motion) in enumerate(drawn.items()):
+    for place, (name, own) in enumerate(drawn.items()):
         for number, change in enumerate(changes, start=1):
             rng = np.random.default_rng([seed, zlib.crc32(name.encode()), zlib.crc32(change.encode())])
-            changed = CHANGES[change].apply(motion, seconds, rng)
-            answer = _search(catalogue, name, change, changed, right_answers[name])
+            changed = CHANGES[change].apply(own.motion, seconds, rng)
+            answer = _search(catalogue, own, change, changed, right_answers[name], names)
             answers += [answer] if answer else []
             if on_progress is not None:
                 on_progress((place * len(changes) + number) / total)
     return Audit(tuple(answers), len(known), len(drawn), catalogue.tokeniser.model_id, seed)
 
 
-def _draw_dances(
-    catalogue: Catalogue, known: Sequence[Dance], most: int, seed: int
-) -> Iterator[tuple[str, Motion]]:
-    """Dances in an order drawn by the seed, if their skeletons are stored and no segment is excluded."""
+class _DrawnDance(NamedTuple):
+    """A dance that is to be changed, by one recording."""
+
+    dance: str  # its name
+    motion: Motion
+    tracks: frozenset[int]  # keys of that recording's tracks
+
+
+def _draw_dances(catalogue: Catalogue, known: Sequence[Dance], most: int, seed: int) -> Iterator[_DrawnDance]:
+    """Dances in an order drawn by the seed, each by its first recording that can be changed.
+
+    Of that the skeletons are stored, and no segment is excluded.
+    """
     if most < 1:
         raise InputError(f"one dance or more must be asked for, got {most}")
     if not catalogue.stats().with_skeletons:
         return
     # An excerpt from an excluded segment must not match.
-    excluded = {segment.dance_id for segment in catalogue.exclusions()}
-    names = sorted(dance.dance_id for dance in known)
-    found = 0
-    for place in np.random.default_rng(seed).permutation(len(names)).tolist():
-        motions = catalogue.motions(names[place]) if names[place] not in excluded else []
-        if motions:
-            yield names[place], motions[0]
-            found += 1
-        if found == most:
-            return
+    excluded = {segment.recording_id for segment in catalogue.exclusions()}
+    names = sorted(dance.name for dance in known)
+    order = np.random.default_rng(seed).permutation(len(names)).tolist()
+    drawn = (_choose_recording(catalogue, names[place], excluded) for place in order)
+    yield from islice((one for one in drawn if one is not None), most)
+
+
+def _choose_recording(catalogue: Catalogue, dance: str, excluded: Collection[str]) -> _DrawnDance | None:
+    for one in catalogue.recordings(dance):
+        motion = None if one.recording_id in excluded else catalogue.dancers(one.recording_id).get(1)
+        if motion is not None:
+            tracks = catalogue.recording_tracks(one.recording_id)
+            return _DrawnDance(dance, motion, frozenset(track.key for track in tracks))
+    return None
 
 
 def _nothing_to_change(known: Sequence[Dance]) -> InputError:
@@ -93,19 +109,25 @@ def _find_right_answers(known: Sequence[Dance], by_label: bool) -> dict[str, fro
     """For each dance, the dances that are right answers."""
     members: dict[str, set[str]] = {}
     for dance in known:
-        members.setdefault(dance.label or "", set()).add(dance.dance_id)
+        for label in dance.labels:
+            members.setdefault(label, set()).add(dance.dance_id)
     return {
-        dance.dance_id: frozenset(members[dance.label] if by_label and dance.label else {dance.dance_id})
+        dance.name: frozenset({dance.dance_id}.union(*(members[one] for one in dance.labels if by_label)))
         for dance in known
     }
 
 
 def _search(
-    catalogue: Catalogue, name: str, change: str, changed: ChangedMotion, right_answers: frozenset[str]
+    catalogue: Catalogue,
+    own: _DrawnDance,
+    change: str,
+    changed: ChangedMotion,
+    right_answers: frozenset[str],
+    names: Mapping[str, str],
 ) -> AuditAnswer | None:
     """The matches with and without the right answers; None if too little is seen to give a word."""
     try:
-        dancers = query_of_motions([changed.motion], catalogue.tokeniser, name).dancers
+        dancers = query_of_motions([changed.motion], catalogue.tokeniser, own.dance).dancers
     except NoDancerError:
         return None
     queries, engine = [query for dancer in dancers for query in dancer.queries()], catalogue.engine()
@@ -113,10 +135,10 @@ def _search(
     unknown = engine.search(queries, limit=1, only=DanceFilter(but=right_answers))
     right = bool(found) and found[0].dance_id in right_answers
     return AuditAnswer(
-        name, change, right,
+        own.dance, change, right,
         evalue=_first_evalue(found),
-        overlap=_measure_overlap(found[0], name, changed.span) if right else 0.0,
-        taken_for=unknown[0].dance_id if unknown else None,
+        overlap=_measure_overlap(found[0], own.tracks, changed.span) if right else 0.0,
+        taken_for=names.get(unknown[0].dance_id) if unknown else None,
         unknown_evalue=_first_evalue(unknown),
     )  # fmt: skip
 
@@ -125,9 +147,9 @@ def _first_evalue(found: Sequence[Match]) -> float:
     return float("inf") if not found or found[0].evalue is None else found[0].evalue
 
 
-def _measure_overlap(match: Match, name: str, true: Span) -> float | None:
+def _measure_overlap(match: Match, tracks: frozenset[int], true: Span) -> float | None:
     """The temporal IoU with the true segment; in a dance that repeats itself, of the best passage."""
-    if match.dance_id != name:
+    if match.track not in tracks:
         return None  # where another recording has the same moment is not known
     segments = [match.reference, *(passage.reference for passage in match.passages)]
     return max(temporal_iou(segment, true) for segment in segments)

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, Recording
+from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, MotionRecording
 from dancematch.motion import clean, to_body15
+from dancematch.search.kernels.kernel import kernel
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion
 
@@ -111,7 +111,7 @@ def warp(query: AngleTrack, reference: AngleTrack, *, mirrored: bool) -> Warping
     return Warping(float(cost), len(short.angles), lag, tempo, mirrored)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distance(one: FloatArray, other: FloatArray, fewest: int, unseen: float) -> float:
     total, count = 0.0, 0
     for angle in range(len(one)):
@@ -122,7 +122,7 @@ def _distance(one: FloatArray, other: FloatArray, fewest: int, unseen: float) ->
     return total / count if count >= fewest else unseen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_within(short: FloatArray, long: FloatArray, fewest: int, unseen: float) -> tuple[float, int, int]:
     """The least mean cost of `short` against a part of `long`, and that part's first and last frame.
 
@@ -159,11 +159,11 @@ class AngleMethod:
         self._tracks: dict[str, AngleTrack | None] = {}
         self._warpings: dict[tuple[str, str], Warping] = {}
 
-    def build(self, recordings: Sequence[Recording]) -> "AngleRecogniser":
+    def build(self, recordings: Sequence[MotionRecording]) -> "AngleRecogniser":
         """Read the angles of the recordings."""
         return AngleRecogniser(self, [one for one in recordings if self.track(one) is not None])
 
-    def track(self, recording: Recording) -> AngleTrack | None:
+    def track(self, recording: MotionRecording) -> AngleTrack | None:
         """The angles of the most prominent dancer; None if no dancer is seen for long enough."""
         key = recording.recording_id
         if key not in self._tracks:
@@ -172,7 +172,7 @@ class AngleMethod:
             self._tracks[key] = read if long_enough else None
         return self._tracks[key]
 
-    def warping(self, query: Recording, reference: Recording) -> Warping | None:
+    def warping(self, query: MotionRecording, reference: MotionRecording) -> Warping | None:
         """The better of the query as seen and mirrored."""
         own, other = self.track(query), self.track(reference)
         if own is None or other is None:
@@ -187,10 +187,10 @@ class AngleMethod:
 class AngleRecogniser:
     """Recordings that a query is aligned with one by one."""
 
-    def __init__(self, method: AngleMethod, recordings: Sequence[Recording]) -> None:
+    def __init__(self, method: AngleMethod, recordings: Sequence[MotionRecording]) -> None:
         self._method, self._recordings = method, recordings
 
-    def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
+    def search(self, query: MotionRecording, without: frozenset[str] = frozenset()) -> list[Candidate]:
         """The recordings with the highest score; no verdict."""
         known = [one for one in self._recordings if one.recording_id not in without]
         found = [(one.recording_id, self._method.warping(query, one)) for one in known]

@@ -17,7 +17,7 @@ CANDIDATES = 10  # that a search returns: enough for the best one of another dan
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class MotionRecording:
     """One file of a dance: the motion of every dancer in it, the most prominent first."""
 
     recording_id: str
@@ -42,7 +42,7 @@ class Candidate:
 class Recogniser(Protocol):
     """A catalogue that one method searches."""
 
-    def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
+    def search(self, query: MotionRecording, without: frozenset[str] = frozenset()) -> list[Candidate]:
         """The recordings most similar to the query, best first, as if those `without` were not there."""
 
 
@@ -51,5 +51,5 @@ class RecognitionMethod(Protocol):
 
     name: str
 
-    def build(self, recordings: Sequence[Recording]) -> Recogniser:
+    def build(self, recordings: Sequence[MotionRecording]) -> Recogniser:
         """A catalogue of recordings; those without a dancer are left out."""

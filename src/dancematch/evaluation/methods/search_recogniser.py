@@ -5,13 +5,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dancematch.errors import NoDancerError
-from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, Recording
+from dancematch.evaluation.methods.recogniser import CANDIDATES, Candidate, MotionRecording
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.pipeline.query import query_of_motions
 from dancematch.pipeline.tokenise import words_in
 from dancematch.search.confidence.verdict import Basis
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import DEFAULT_SETTINGS, DanceFilter
+from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Match
 
 
@@ -27,12 +28,18 @@ class SearchMethod:
         self._words: dict[str, list[Fingerprint]] = {}
         self._queries: dict[str, list[Query]] = {}
 
-    def build(self, recordings: Sequence[Recording]) -> "SearchRecogniser":
-        """An engine in which each recording is a dance, as each file is in a user's catalogue."""
-        known = [(one.recording_id, words) for one in recordings for words in self._words_of(one)]
-        return SearchRecogniser(self, Engine(self._model.codebook, known, background=self._background))
+    def build(self, recordings: Sequence[MotionRecording]) -> "SearchRecogniser":
+        """An engine in which each recording is a dance of its own, with every dancer seen in it."""
+        engine = Engine(self._model.codebook, background=self._background)
+        tracks = [
+            (one.recording_id, dancer, words)
+            for one in recordings
+            for dancer, words in enumerate(self._words_of(one), start=1)
+        ]
+        engine.add([KnownTrack(key, *track) for key, track in enumerate(tracks)])
+        return SearchRecogniser(self, engine)
 
-    def _words_of(self, recording: Recording) -> list[Fingerprint]:
+    def _words_of(self, recording: MotionRecording) -> list[Fingerprint]:
         """The words of every dancer who is seen for long enough."""
         key = recording.recording_id
         if key not in self._words:
@@ -40,7 +47,7 @@ class SearchMethod:
                 self._words[key] = list(words_in(self._model, recording.motions, key).values())
         return self._words.setdefault(key, [])
 
-    def queries(self, recording: Recording) -> list[Query]:
+    def queries(self, recording: MotionRecording) -> list[Query]:
         """Every dancer who is seen for long enough, as seen and mirrored."""
         key = recording.recording_id
         if key not in self._queries:
@@ -56,7 +63,7 @@ class SearchRecogniser:
     def __init__(self, method: SearchMethod, engine: Engine) -> None:
         self._method, self._engine = method, engine
 
-    def search(self, query: Recording, without: frozenset[str] = frozenset()) -> list[Candidate]:
+    def search(self, query: MotionRecording, without: frozenset[str] = frozenset()) -> list[Candidate]:
         """The best recordings; a match is what `dancematch search` would print.
 
         Word statistics are those of all recordings of the engine, including those `without`.

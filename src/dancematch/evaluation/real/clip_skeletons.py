@@ -13,7 +13,7 @@ from pathlib import Path
 from dancematch import formats, motion, pose
 from dancematch.cache_folder import cache_folder
 from dancematch.errors import NoDancerError
-from dancematch.evaluation.methods.recogniser import Recording
+from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.suites.aist import dance_of, load_clips
 from dancematch.formats import npz
@@ -43,7 +43,7 @@ def load_recordings(
     jobs: int = 1,
     make_estimator: MakeEstimator = default_estimator,
     on_progress: Progress | None = None,
-) -> list[Recording]:
+) -> list[MotionRecording]:
     """The dancers of every clip: read from the folder `skeletons`, or estimated and written there."""
     store = default_folder() if skeletons is None else skeletons
     store.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,8 @@ def load_recordings(
     ):
         write_skeletons(analysis, missing[analysis.path])
     return [
-        Recording(clip.file, clip.dance, _read(targets.get(clip.file, paths[clip.file]))) for clip in clips
+        MotionRecording(clip.file, clip.dance, _read(targets.get(clip.file, paths[clip.file])))
+        for clip in clips
     ]
 
 
@@ -85,10 +86,10 @@ def _read(path: Path) -> tuple[Motion, ...]:
     return () if _no_dancer_file(path).exists() else tuple(formats.read(path))
 
 
-def load_distractors(folder: Path) -> list[Recording]:
+def load_distractors(folder: Path) -> list[MotionRecording]:
     """Every sequence of a folder in the public AIST++ layout, as recordings of other dances."""
     return [
-        Recording(
+        MotionRecording(
             "/".join(("distractor", *clip.name.choreography, clip.name.dancer, clip.name.music)),
             f"distractor/{dance_of(clip.name)}",
             (clip.motion,),

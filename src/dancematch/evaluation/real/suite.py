@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dancematch.evaluation.methods.recogniser import Recogniser, RecognitionMethod, Recording
+from dancematch.evaluation.methods.recogniser import MotionRecording, Recogniser, RecognitionMethod
 from dancematch.evaluation.real.catalogues import DRAWS, SIZES, copies_of, count_dances, draw_catalogue
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.real.figures import (
@@ -65,12 +65,12 @@ class RealSuite:
     """Clips with their ground truth, and the dancers seen in them."""
 
     clips: Sequence[IndexedClip]
-    recordings: Sequence[Recording]  # one per clip, in the same order
-    distractors: Sequence[Recording] = ()
+    recordings: Sequence[MotionRecording]  # one per clip, in the same order
+    distractors: Sequence[MotionRecording] = ()
     sizes: Sequence[int] = SIZES
     draws: int = DRAWS
     seed: int = 0
-    _by_file: dict[str, Recording] = field(init=False, repr=False)
+    _by_file: dict[str, MotionRecording] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_file", {one.recording_id: one for one in self.recordings})
@@ -88,7 +88,7 @@ class RealSuite:
                 yield from self._evaluate_small(method, size, track)
 
     def _evaluate_whole(
-        self, method: RecognitionMethod, name: str, known: Sequence[Recording], track: TrackProgress
+        self, method: RecognitionMethod, name: str, known: Sequence[MotionRecording], track: TrackProgress
     ) -> Iterator[QueryLine | RealResult]:
         began = time.perf_counter()
         recogniser = method.build(known)

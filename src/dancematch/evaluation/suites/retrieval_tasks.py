@@ -89,7 +89,7 @@ def make_task(
     *,
     query_genres: Sequence[str] | None = None,
     seed: int = 0,
-    options: TaskOptions = TaskOptions(),  # noqa: B008  (frozen)
+    options: TaskOptions = TaskOptions(),
 ) -> RetrievalTask:
     """The questions of a suite about clips of some genres, or of all."""
     if suite not in _MAKERS:

@@ -65,7 +65,7 @@ class Reporter:
 def run_suites(
     suites: Sequence[str],
     options: SuiteOptions,
-    reporter: Reporter = Reporter(),  # noqa: B008  (frozen)
+    reporter: Reporter = Reporter(),
 ) -> Iterator[SuiteResult]:
     """The results of the suites, each a dataclass that JSON can hold.
 

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,6 +16,7 @@ from dancematch.errors import DanceMatchError, InputError
 from dancematch.pipeline.analysis.file_analysis import Analysis, MakeEstimator, Progress, analyse_file
 from dancematch.pipeline.analysis.worker_process import Worker, WorkerDiedError, WorkerSetup
 from dancematch.pose import PoseEstimator, default_estimator
+from dancematch.pose.processor_threads import share_of_threads
 
 # Analyses clips, given with their content hashes, and yields one result per clip, in any order.
 Analyser = Callable[[Mapping[Path, str], Progress | None], Iterator[Analysis]]
@@ -29,9 +31,11 @@ def analyse_files(
     jobs: int = 1,
     make_estimator: MakeEstimator = default_estimator,
     on_progress: Progress | None = None,
+    posters: bool = False,
 ) -> Iterator[Analysis]:
     """What each file shows, in their order; a bad file spoils only its own result.
 
+    With `posters`, a small picture of each video comes along.
     With several `jobs`, `make_estimator` runs once in each worker process and must be importable there.
     Closing the iterator ends the work; files that wait are never begun.
     """
@@ -42,23 +46,30 @@ def analyse_files(
     estimator = None if all(map(formats.is_motion_file, paths)) else make_estimator()
     if jobs == 1 or len(paths) < 2:
         for done, path in enumerate(paths):
-            yield _analyse_here(path, estimator, lambda share, done=done: report((done + share) / len(paths)))  # type: ignore[misc]
+            tell = partial(_tell_share, report, done, len(paths))
+            yield _analyse_here(path, estimator, tell, posters)
             report((done + 1) / len(paths))
         return
-    yield from _analyse_in_workers(paths, min(jobs, len(paths)), make_estimator, report)
+    encoded = base64.b64encode(pickle.dumps(make_estimator)).decode()
+    workers = min(jobs, len(paths))
+    setup = WorkerSetup(estimator=encoded, posters=posters, threads=share_of_threads(workers))
+    yield from _analyse_in_workers(paths, workers, setup, report)
 
 
-def _analyse_here(path: Path, estimator: PoseEstimator | None, report: Progress) -> Analysis:
+def _tell_share(report: Progress, done: int, count: int, share: float) -> None:
+    report((done + share) / count)
+
+
+def _analyse_here(path: Path, estimator: PoseEstimator | None, report: Progress, posters: bool) -> Analysis:
     try:
-        return analyse_file(path, estimator=estimator, on_progress=report)
+        return analyse_file(path, estimator=estimator, on_progress=report, posters=posters)
     except DanceMatchError as error:
         return Analysis(path, error=error)
 
 
 def _analyse_in_workers(
-    paths: Sequence[Path], jobs: int, make_estimator: MakeEstimator, report: Progress
+    paths: Sequence[Path], jobs: int, setup: WorkerSetup, report: Progress
 ) -> Iterator[Analysis]:
-    setup = WorkerSetup(estimator=base64.b64encode(pickle.dumps(make_estimator)).decode())
     idle: SimpleQueue[Worker] = SimpleQueue()
     for _ in range(jobs):
         idle.put(Worker(setup))

@@ -4,7 +4,7 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from dancematch import formats
@@ -17,6 +17,8 @@ from dancematch.pose.video import VIDEO_SUFFIXES
 # Folders beside a catalogue: its index cache, whole or unfinished, and the service's working folder.
 CACHE_SUFFIX = ".cache"
 SERVICE_SUFFIX = ".service"
+_UNFINISHED_SUFFIXES = (".part", ".ytdl")  # of downloads
+_DOWNLOADED = re.compile(rb"[a-z0-9_.:+-]+ \S+\s*")  # a line of a downloader's list: "youtube dQw4w9WgXcQ"
 _NO_CLIPS = (CACHE_SUFFIX, ".part", SERVICE_SUFFIX)
 
 _PIECE_BYTES = 1 << 20  # that are hashed at a time
@@ -65,14 +67,41 @@ def find_clips(places: Sequence[str | Path]) -> list[Path]:
 
     A folder of frames (OpenPose) is one clip. A pattern such as "clips/*.mp4" names every file that fits it.
     Pipes, devices, sockets and links that lead nowhere are left out of folders, and refused where named.
+    What a downloader wrote beside a clip is left out even where it is named, as a shell does for "clips/*".
     """
-    found: dict[Path, None] = {}
+    found: dict[
+        Path, bool
+    ] = {}  # whether it is a clip; anything else that is named is refused when it is read
     for place in [path for given in places for path in _expand(Path(given))]:
-        inside = [place] if place.is_file() else list(_clips_below(place))
+        if place.is_file():
+            found[place] = _is_clip(place)
+            continue
+        inside = list(_clips_below(place))
         if not inside:
             raise InputError(f"there is no video or motion file in {place}")
-        found.update(dict.fromkeys(inside))
-    return list(found)
+        found.update(dict.fromkeys(inside, True))
+    stems = {path.with_suffix("") for path, is_clip in found.items() if is_clip and path.name}
+    return [path for path, is_clip in found.items() if is_clip or not _lies_beside(path, stems)]
+
+
+def _lies_beside(path: Path, stems: Collection[Path]) -> bool:
+    """Whether a file that is no clip is called like one, with something after it, or of a whole download."""
+    name = path.name.lower()
+    if name.endswith((*SUFFIXES_BESIDE_VIDEOS, *_UNFINISHED_SUFFIXES)) or _lists_downloads(path):
+        return any(stem.parent == path.parent for stem in stems)
+    dots = [place for place, letter in enumerate(path.name) if letter == "." and place]
+    return any(path.with_name(path.name[:dot]) in stems for dot in dots)
+
+
+def _lists_downloads(path: Path) -> bool:
+    """Whether a file is the text in which a downloader keeps what it has (yt-dlp's --download-archive)."""
+    if path.suffix.lower() != ".txt":
+        return False
+    try:
+        with open_regular(path) as file:
+            return _DOWNLOADED.fullmatch(file.readline(200)) is not None
+    except (OSError, InputError):
+        return False  # which is said when it is read
 
 
 def _expand(place: Path) -> list[Path]:

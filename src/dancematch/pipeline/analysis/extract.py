@@ -19,12 +19,14 @@ def extract(
     jobs: int = 1,
     make_estimator: MakeEstimator = default_estimator,
     on_progress: Progress | None = None,
+    every_frame: bool = False,
 ) -> Iterator[tuple[Analysis, Path | None]]:
     """Write each clip's motions to `folder`/NAME.npz, and say where; None for one that failed.
 
     A NAME that would be too long for the file system is shortened, with a digest of the whole of it.
     A clip whose file is there already, from the same content, comes back at once: an
-    interrupted run goes on where it stopped.
+    interrupted run goes on where it stopped. `every_frame` says that the estimator looks at every frame:
+    one that was made at another rate of poses is not taken for it.
     """
     inside = Path(folder).absolute()
     clips = [clip for clip in find_clips(places) if inside not in clip.absolute().parents]
@@ -35,7 +37,7 @@ def extract(
     for clip in clips:
         try:
             hashes[clip] = content_hash(clip)
-            if _is_extracted(targets[clip], hashes[clip]):
+            if _is_extracted(targets[clip], hashes[clip], every_frame):
                 yield Analysis(clip, tuple(npz.read(targets[clip]))), targets[clip]
             else:
                 waiting.append(clip)
@@ -45,7 +47,8 @@ def extract(
         if found.error is not None:
             yield found, None
             continue
-        source = {"name": found.path.name, "sha256": hashes[found.path]}
+        source: dict[str, str | int | float] = {"name": found.path.name, "sha256": hashes[found.path]}
+        source |= {"every_frame": True} if every_frame else {}
         npz.write(targets[found.path], found.motions, source=source)
         yield found, targets[found.path]
 
@@ -72,9 +75,12 @@ def choose_targets(clips: Sequence[Path], folder: Path) -> dict[Path, Path]:
     return targets
 
 
-def _is_extracted(target: Path, digest: str) -> bool:
+def _is_extracted(target: Path, digest: str, every_frame: bool) -> bool:
     if not target.exists():
         return False
-    if npz.read_source(target).get("sha256") != digest:
+    source = npz.read_source(target)
+    if source.get("sha256") != digest:
         raise InputError(f"{target} exists already and was made from another clip; choose another folder")
+    if bool(source.get("every_frame")) != every_frame:
+        raise InputError(f"{target} exists already, at another rate of poses; choose another folder")
     return True

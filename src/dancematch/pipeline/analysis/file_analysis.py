@@ -1,8 +1,9 @@
 """File -> Motions: what one video or motion file shows, and how it travels between processes."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch import errors, formats
+from dancematch.catalogue.records import MAX_POSTER_BYTES
 from dancematch.errors import DanceMatchError, InputError
 from dancematch.formats import fingerprint as words_files
 from dancematch.formats import npz
 from dancematch.formats.archive import Archive
 from dancematch.formats.web_address import refuse_web_address
-from dancematch.pose import PoseEstimator, estimate_dancers
+from dancematch.pipeline.analysis.poster import cut_poster, read_poster_size
+from dancematch.pose import PoseEstimator, dancers_so_far, estimate_dancers
+from dancematch.pose.selection import Selection
 from dancematch.types import Fingerprint, FloatArray, IgnoredTrack, Motion, Span
 
 Progress = Callable[[float], None]  # receives the share that is done, 0..1
@@ -23,6 +27,7 @@ MakeEstimator = Callable[[], PoseEstimator]
 FileKind = Literal["video", "motion file", "motion words"]
 
 _MOTIONS, _WORDS, _DESCRIPTION, _IMAGES = "motions.npz", "words.npz", "analysis.json", "images.npz"
+_POSTER = "poster.jpg"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,8 @@ class Analysis:
     ignored: tuple[IgnoredTrack, ...] = ()  # other tracks of a video, and why they are no dancers
     images: tuple[ImageTrack, ...] = ()  # one per dancer of a video
     kind: FileKind = "video"
+    poster: bytes | None = None  # a small picture of a video (JPEG), if it was asked for
+    read_seconds: float | None = None  # of a video that is still being read; None: this is all of it
 
     @property
     def dancer_seconds(self) -> float:
@@ -59,15 +66,16 @@ def analyse_file(
     *,
     estimator: PoseEstimator | None = None,
     on_progress: Progress | None = None,
+    posters: bool = False,
 ) -> Analysis:
-    """The dancers of a video, or every motion of a motion file."""
+    """The dancers of a video (and a poster of it if `posters`), or every motion of a motion file."""
     path = Path(path)
     if not path.exists():
         refuse_web_address(path)
         raise InputError(f"{path} does not exist")
     if formats.is_motion_file(path):
         return Analysis(path, tuple(formats.read(path)), kind="motion file")
-    return analyse_video(path, estimator=estimator, on_progress=on_progress)
+    return analyse_video(path, estimator=estimator, on_progress=on_progress, posters=posters)
 
 
 def read_motion_upload(path: Path, suffix: str) -> Analysis:
@@ -81,10 +89,30 @@ def read_motion_upload(path: Path, suffix: str) -> Analysis:
 
 
 def analyse_video(
-    path: Path, *, estimator: PoseEstimator | None = None, on_progress: Progress | None = None
+    path: Path,
+    *,
+    estimator: PoseEstimator | None = None,
+    on_progress: Progress | None = None,
+    posters: bool = False,
 ) -> Analysis:
-    """The dancers of a video."""
-    found = estimate_dancers(path, estimator, on_progress)
+    """The dancers of a video, and a poster of it if `posters`."""
+    found = _analysis_of(path, estimate_dancers(path, estimator, on_progress))
+    return replace(found, poster=cut_poster(path, found.images)) if posters else found
+
+
+def analyse_progressively(
+    path: Path, *, estimator: PoseEstimator | None = None, on_progress: Progress | None = None
+) -> Generator[Analysis, None, None]:
+    """Yield what the part of a video that has been read shows, again and again, and last what all of it does.
+
+    Only a part with a dancer counts; closing the iterator ends the reading.
+    """
+    with closing(dancers_so_far(path, estimator, on_progress)) as parts:
+        for found, seconds in parts:
+            yield replace(_analysis_of(path, found), read_seconds=seconds)
+
+
+def _analysis_of(path: Path, found: Selection) -> Analysis:
     images = [
         ImageTrack(one.times, one.image, one.visibility) for one in found.dancers if one.image is not None
     ]
@@ -112,13 +140,15 @@ def write_analysis(folder: Path, analysis: Analysis) -> None:
     if analysis.words:
         words_files.write(folder / _WORDS, list(analysis.words), overwrite=True)
     ignored = [{**vars(one.span), "reason": one.reason} for one in analysis.ignored]
-    description = {"kind": analysis.kind, "ignored": ignored}
+    description = {"kind": analysis.kind, "ignored": ignored, "read_seconds": analysis.read_seconds}
     (folder / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
     arrays = {
         f"{name}_{n}": values for n, one in enumerate(analysis.images) for name, values in vars(one).items()
     }
     with (folder / _IMAGES).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
+    if analysis.poster is not None:
+        (folder / _POSTER).write_bytes(analysis.poster)
 
 
 def read_analysis(folder: Path, path: Path) -> Analysis:
@@ -128,7 +158,11 @@ def read_analysis(folder: Path, path: Path) -> Analysis:
     described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
     ignored = [IgnoredTrack(Span(one["start"], one["end"]), one["reason"]) for one in described["ignored"]]
     images = _read_images(folder / _IMAGES)
-    return Analysis(path, motions, None, words, tuple(ignored), images, described["kind"])
+    poster = _read_poster(folder / _POSTER)
+    return Analysis(
+        path, motions, None, words, tuple(ignored), images, described["kind"], poster,
+        described["read_seconds"],
+    )  # fmt: skip
 
 
 def _read_images(path: Path) -> tuple[ImageTrack, ...]:
@@ -136,6 +170,15 @@ def _read_images(path: Path) -> tuple[ImageTrack, ...]:
         count = sum(name.startswith("times_") for name in arrays.files)
         names = ("times", "image", "visibility")
         return tuple(ImageTrack(*(arrays[f"{name}_{n}"] for name in names)) for n in range(count))
+
+
+def _read_poster(path: Path) -> bytes | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        content = file.read(MAX_POSTER_BYTES + 1)
+    read_poster_size(content)  # another process wrote it, which a hostile file may have misled
+    return content
 
 
 def error_named(name: str, message: str) -> DanceMatchError:

@@ -5,8 +5,10 @@
 Requests come on stdin, one JSON object per line: `{"source": PATH, "target": FOLDER}`. Replies go to
 stdout: `{"progress": 0.4}` from time to time, then `{"done": true}` or `{"error": CLASS, "message": TEXT}`,
 both with the most memory that the process has had (`peak_bytes`). The result is in the folder
-(`file_analysis.read_analysis`), with words if a model is named. Without limits the process may take what it
-needs. `worker_process.py` is the other end.
+(`file_analysis.read_analysis`), with words if a model is named, and with a poster of a video if `posters` is
+set. A task that tells what it has while it still reads replies `{"part": SECONDS}` after each part, which is
+in the folder then (`partial_analyses.py`). Without limits the process may take what it needs.
+`worker_process.py` is the other end.
 """
 
 import base64
@@ -15,7 +17,7 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +25,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
 from dancematch.errors import DanceMatchError, ModelMismatchError
-from dancematch.pipeline.analysis.file_analysis import Analysis, analyse_file, analyse_video, write_analysis
+from dancematch.pipeline.analysis.file_analysis import (
+    Analysis,
+    analyse_file,
+    analyse_progressively,
+    analyse_video,
+    write_analysis,
+)
 from dancematch.pipeline.analysis.limits import WorkLimits, limit_processor_time, limit_self, peak_memory
 from dancematch.pipeline.analysis.parent_watch import end_with_parent
+from dancematch.pipeline.analysis.partial_analyses import PartWriter
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
@@ -106,18 +115,31 @@ class Analyser:
         make_estimator: "Callable[[WorkLimits | None], PoseEstimator]",
     ) -> None:
         self._setup, self._limits, self._replies = setup, limits, replies
-        self._make_estimator = make_estimator
+        self._make_estimator, self._posters = make_estimator, bool(setup.get("posters"))
 
     def analyse(self, request: Request) -> None:
         """Write the analysis of the file that a request names."""
         source, target = Path(request["source"]), Path(request["target"])
         estimator = None if formats.is_motion_file(source) else self._estimator
-        found = analyse_file(source, estimator=estimator, on_progress=self._replies.send_progress)
+        found = analyse_file(
+            source, estimator=estimator, on_progress=self._replies.send_progress, posters=self._posters
+        )
         write_analysis(target, self._with_words(found) if self._setup.get("model_id") else found)
 
     def analyse_video(self, source: Path) -> Analysis:
         """The dancers of a video, whatever its name."""
-        return analyse_video(source, estimator=self._estimator, on_progress=self._replies.send_progress)
+        report = self._replies.send_progress
+        return analyse_video(source, estimator=self._estimator, on_progress=report, posters=self._posters)
+
+    def analyse_video_progressively(self, source: Path) -> Generator[Analysis, None, None]:
+        """Yield what has been read of a video shows, again and again, and last what all of it does."""
+        report = self._replies.send_progress
+        return analyse_progressively(source, estimator=self._estimator, on_progress=report)
+
+    def send_part(self, parts: PartWriter, found: Analysis) -> None:
+        """Let the parent have what has been read so far."""
+        parts.write(found)
+        self._replies.send({"part": found.read_seconds})
 
     def _with_words(self, found: Analysis) -> Analysis:
         # Imported here: most workers make no words, and the kernels behind them load slowly.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress, error_named, read_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.partial_analyses import OnPart, PartReader
+from dancematch.pose.processor_threads import VARIABLE
 from dancematch.temporary_folder import temporary_folder
 
 COMMAND = (sys.executable, "-m", "dancematch.pipeline.analysis.worker")
@@ -44,6 +46,8 @@ class WorkerSetup:
     model_id: str | None = None  # if given, words of this model come with the motions
     estimator: str | None = None  # a pickled callable in base64; BlazePose if None
     command: tuple[str, ...] = COMMAND
+    posters: bool = False  # whether a poster of each video comes along
+    threads: int = 1  # of the worker, of whom several may run at a time
 
     def arguments(self) -> list[str]:
         """The command line of a worker process."""
@@ -52,6 +56,7 @@ class WorkerSetup:
             "model": self.model,
             "model_id": self.model_id,
             "estimator": self.estimator,
+            "posters": self.posters,
             "path": sys.path,
         }
         return [*self.command, json.dumps(setup)]
@@ -71,39 +76,43 @@ class Worker:
         *,
         task: Mapping[str, Any] | None = None,
         on_progress: Progress | None = None,
+        on_part: OnPart | None = None,
         stop: threading.Event | None = None,
         attempts: int = ATTEMPTS,
     ) -> Analysis:
         """What a file shows; raises one of the errors above if the worker does not survive it.
 
-        `task` names a further task of the worker that analyses it. An expected error about the file is
-        raised as it was in the worker.
+        `task` names a further task of the worker that analyses it; `on_part` receives what such a task tells
+        while it still reads. An expected error about the file is raised as it was in the worker.
         """
-        with temporary_folder() as folder:
-            request = {"source": str(path), "target": str(folder), **(task or {})}
-            for attempt in range(1, attempts + 1):
-                try:
-                    self.request(request, on_progress=on_progress, stop=stop)
-                    break
-                except WorkerDiedError:
-                    if attempt == attempts:
-                        raise
-            return read_analysis(folder, path)
+
+        def attempt() -> Analysis:
+            with temporary_folder() as folder:
+                request = {"source": str(path), "target": str(folder), **(task or {})}
+                parts = PartReader(folder, path, on_part)
+                self.request(request, on_progress=on_progress, on_part=parts.read, stop=stop)
+                return read_analysis(folder, path)
+
+        for _ in range(attempts - 1):
+            with suppress(WorkerDiedError):
+                return attempt()
+        return attempt()
 
     def request(
         self,
         request: Mapping[str, Any],
         *,
         on_progress: Progress | None = None,
+        on_part: Callable[[], None] | None = None,
         stop: threading.Event | None = None,
     ) -> None:
-        """Send one request and wait until it is done."""
+        """Send one request and wait until it is done; `on_part` is called when a part of it is there."""
         if stop is not None and stop.is_set():
             raise WorkerStoppedError
         process = self.start()
         watch = _Watch(process, self.setup.limits, stop)
         try:
-            reply = _exchange(process, request, on_progress)
+            reply = _exchange(process, request, on_progress, on_part)
         except BaseException:
             self.close()
             raise
@@ -129,7 +138,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                env=os.environ | {VARIABLE: str(self.setup.threads), "OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=True,  # Ctrl-C is for the parent, which ends its workers itself
             )
         return self._process
@@ -154,7 +163,10 @@ class Worker:
 
 
 def _exchange(
-    process: "subprocess.Popen[bytes]", request: Mapping[str, Any], on_progress: Progress | None
+    process: "subprocess.Popen[bytes]",
+    request: Mapping[str, Any],
+    on_progress: Progress | None,
+    on_part: Callable[[], None] | None,
 ) -> dict[str, Any]:
     """The last reply to a request; the empty one if the process ended first."""
     assert process.stdin is not None  # noqa: S101  (it was asked for)
@@ -164,10 +176,13 @@ def _exchange(
         process.stdin.flush()
     while line := process.stdout.readline(_LONGEST_LINE):
         reply: dict[str, Any] = json.loads(line)
-        if "progress" not in reply:
+        if "progress" in reply:
+            if on_progress is not None:
+                on_progress(float(reply["progress"]))
+        elif "part" not in reply:
             return reply
-        if on_progress is not None:
-            on_progress(float(reply["progress"]))
+        elif on_part is not None:
+            on_part()
     return {}
 
 

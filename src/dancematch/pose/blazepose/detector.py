@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dancematch.pose.blazepose.interpreter import Network
 from dancematch.pose.blazepose.regions import Region, SearchWindow
-from dancematch.pose.video import Image
+from dancematch.pose.picture import Image
 
 SIDE = 224
 _STRIDES = ((8, 2), (16, 2), (32, 6))  # stride in pixels, anchors per cell

@@ -1,6 +1,7 @@
 """BlazePose "full" on the CPU, for one dancer or several."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +12,28 @@ from dancematch.pose.blazepose.regions import Region, SearchWindow
 from dancematch.pose.blazepose.stitching import join_fragments
 from dancematch.pose.blazepose.tracker import TrackedPerson, Tracker
 from dancematch.pose.blazepose.weights import DETECTOR, LANDMARKS, WeightsFile, load_weights
+from dancematch.pose.estimators import TracksSoFar
+from dancematch.pose.picture import Image
+from dancematch.pose.processor_threads import available_threads
+from dancematch.pose.read_ahead import ReadAhead
+from dancematch.pose.sampling import POSE_FPS
 from dancematch.pose.track import Track
-from dancematch.pose.video import Image, VideoLimits, read_frames
+from dancematch.pose.video import FrameReader, VideoLimits, read_frames
 from dancematch.skeletons import BLAZEPOSE33
 
 _LONGEST_SIDE = 1280  # the network sees 256 pixels per person: more only costs time
+_FIRST_SECONDS = 4.0  # of a video, after which its tracks so far are first told: little is recognised before
+_NEXT_SECONDS, _NEXT_SHARE = 2.0, 0.25  # from then on, or so much of what has been read: a long clip has few
+_MOST_THREADS = 4  # more do not make networks of this size faster
 
 
 class BlazePose:
-    """Finds and follows people in a video, in about 20 CPU milliseconds per frame and dancer.
+    """Finds and follows people in a video, in about 13 CPU milliseconds per pose besides decoding.
 
-    At most `max_dancers` are followed at a time, the largest ones. New people are searched for every
-    `detect_every` frames. The weights are fetched on first use unless `weights_dir` holds them.
+    Poses are estimated in at most `fps` frames per second, None: in every frame. At most `max_dancers`
+    are followed at a time, the largest ones. `threads` are by default as many as there are cores; how
+    many there are does not change the poses. The weights are fetched on first use unless `weights_dir`
+    holds them.
     """
 
     name = "blazepose"
@@ -31,36 +42,57 @@ class BlazePose:
         self,
         *,
         weights_dir: Path | None = None,
+        fps: float | None = POSE_FPS,
         max_dancers: int = 6,
-        threads: int = 1,
-        detect_every: int = 10,
+        threads: int | None = None,
         limits: VideoLimits | None = None,
     ) -> None:
         self._files = load_weights(weights_dir)
+        self._fps = fps
         self._max_dancers = max_dancers
-        self._threads = threads
-        self._detect_every = detect_every
+        self._threads = threads or min(available_threads(), _MOST_THREADS)
         self._limits = limits
         self._networks: PoseNetworks | None = None
 
     def tracks(self, path: Path, *, on_frame: Callable[[float], None] | None = None) -> list[Track]:
         """Return one track per person in the video, also of a person who is lost for a moment.
 
-        `on_frame` is called after each frame with the share of the clip that is done, 0..1; 0 until the
-        end where the container does not state its length.
+        `on_frame` is called after each estimated frame with the share of the clip that is done, 0..1; 0
+        until the end where the container does not state its length.
         """
-        tracker = Tracker(self.networks(), max_dancers=self._max_dancers, detect_every=self._detect_every)
-        size, seconds = (1, 1), 0.0
-        with read_frames(path, self._limits, longest_side=_LONGEST_SIDE) as reader:
-            for frame in reader:
+        (whole,) = self._read(path, on_frame, first_seconds=inf)
+        return whole.tracks
+
+    def tracks_so_far(
+        self, path: Path, *, on_frame: Callable[[float], None] | None = None
+    ) -> Generator[TracksSoFar, None, None]:
+        """Yield the tracks so far after some seconds of the video, and last those of all of it."""
+        return self._read(path, on_frame, first_seconds=_FIRST_SECONDS)
+
+    def _read(
+        self, path: Path, on_frame: Callable[[float], None] | None, *, first_seconds: float
+    ) -> Generator[TracksSoFar, None, None]:
+        tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
+        size, due = (1, 1), first_seconds
+        reader = read_frames(path, self._limits, longest_side=_LONGEST_SIDE, fps=self._fps)
+        with reader, self._decode(reader) as frames:
+            for frame in frames:
                 tracker.step(frame.seconds, frame.image)
-                size, seconds = (frame.image.shape[1], frame.image.shape[0]), frame.seconds
+                size = (frame.image.shape[1], frame.image.shape[0])
                 if on_frame is not None:
                     on_frame(min(1.0, frame.seconds / reader.seconds) if reader.seconds else 0.0)
+                if frame.seconds >= due:
+                    due = frame.seconds + max(_NEXT_SECONDS, _NEXT_SHARE * frame.seconds)
+                    tracks = _make_tracks(tracker.people, size, frame.seconds)
+                    yield TracksSoFar(tracks, frame.seconds, complete=False)
         if on_frame is not None:
             on_frame(1.0)
-        people = join_fragments(tracker.people)
-        return [_make_track(person, size, seconds, truncated=reader.truncated) for person in people]
+        tracks = _make_tracks(tracker.people, size, reader.end, truncated=reader.truncated)
+        yield TracksSoFar(tracks, reader.end, complete=True)
+
+    def _decode(self, reader: FrameReader) -> ReadAhead | FrameReader:
+        """Return the frames of a reader, decoded beside the estimation unless one thread must do."""
+        return ReadAhead(reader) if self._threads > 1 else reader
 
     def networks(self) -> "PoseNetworks":
         """Return the two networks, loaded on first use."""
@@ -86,6 +118,13 @@ class PoseNetworks:
     def pose(self, image: Image, region: Region) -> Pose:
         """Return the pose of the person in a region."""
         return self._landmarker(image, region)
+
+
+def _make_tracks(
+    people: Sequence[TrackedPerson], size: tuple[int, int], clip_seconds: float, *, truncated: bool = False
+) -> list[Track]:
+    whole = join_fragments(people)
+    return [_make_track(person, size, clip_seconds, truncated=truncated) for person in whole]
 
 
 def _make_track(

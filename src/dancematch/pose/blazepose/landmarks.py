@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dancematch.pose.blazepose.interpreter import Network
 from dancematch.pose.blazepose.regions import Points, Region
-from dancematch.pose.video import Image
+from dancematch.pose.picture import Image
 
 SIDE = 256
 JOINTS = 33

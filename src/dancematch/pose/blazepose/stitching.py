@@ -21,7 +21,9 @@ SHORTEST_GAP_SECONDS = 0.5  # that even the shortest fragments may be apart
 CUT_SECONDS = 0.5  # between the last pose before a cut and the first after it
 CUT_CLOTHES = 0.2  # difference of clothes, 0 to 1, below which they alone tell the dancer after a cut
 TOGETHER_SECONDS = 0.2  # fragments seen at the same time for longer are two people
-_EDGE_POSES = 5  # whose median position and size count: the last pose of a lost dancer is often wrong
+# Poses at an edge whose median position and size count: the last pose of a lost dancer is often wrong.
+_EDGE_SECONDS = 0.15
+_LEAST_EDGE_POSES = 3
 
 
 def join_fragments(people: Sequence[TrackedPerson]) -> list[TrackedPerson]:
@@ -70,9 +72,18 @@ class _Fragment:
         steps = np.diff(times)
         return cls(person, times, np.array(regions), clothes, float(steps[steps <= GAP_SECONDS].sum()))
 
-    def region(self, first: int, last: int) -> Region:
-        """Return the median position and size of the poses from `first` up to and without `last`."""
-        x, y, size = np.median(self.regions[max(first, 0) : last], axis=0)
+    def region_up_to(self, last: int) -> Region:
+        """Return the median position and size of the poses that end with number `last`."""
+        since = int(np.searchsorted(self.times, self.times[last] - _EDGE_SECONDS))
+        return self._median_region(max(0, min(since, last + 1 - _LEAST_EDGE_POSES)), last + 1)
+
+    def region_from(self, first: int) -> Region:
+        """Return the median position and size of the poses that begin with number `first`."""
+        until = int(np.searchsorted(self.times, self.times[first] + _EDGE_SECONDS, side="right"))
+        return self._median_region(first, max(until, first + _LEAST_EDGE_POSES))
+
+    def _median_region(self, first: int, end: int) -> Region:
+        x, y, size = np.median(self.regions[first:end], axis=0)
         return Region(float(x), float(y), float(size))
 
 
@@ -126,8 +137,7 @@ def _find_junctions(one: _Fragment, other: _Fragment) -> list[_Junction]:
     for before, after in pairwise(order):
         if owner[before] != owner[after]:
             first, second = (one, other) if owner[before] == 0 else (other, one)
-            last, following = int(place[before]) + 1, int(place[after])
-            ends = first.region(last - _EDGE_POSES, last), second.region(following, following + _EDGE_POSES)
+            ends = first.region_up_to(int(place[before])), second.region_from(int(place[after]))
             found.append(_Junction(float(times[before]), float(times[after]), *ends))
     return found
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dancematch.pose.blazepose.detector import Detection
 from dancematch.pose.blazepose.landmarks import Pose
 from dancematch.pose.blazepose.regions import Points, Region, SearchWindow, tiles
+from dancematch.pose.picture import Image
 from dancematch.pose.track import JOINT_SEEN_FROM
-from dancematch.pose.video import Image
 
 _MIN_SCORE = 0.5  # of a pose that is accepted
 _SAME_POSE = 0.1  # mean distance of the joints, in region sizes, below which two poses are one person
@@ -25,10 +25,14 @@ _LINK_SECONDS = 2.0  # how long a lost dancer keeps the identity
 LINK_COST = 1.0  # cost above which a pose cannot be that person's
 _TRACKED_BONUS = 0.3  # cost subtracted for the person whose region the pose was found in
 _APART = 0.4  # distance, in region sizes, of people who do not touch
-_SEARCH_EVERY = 3  # frames between searches for a lost dancer
+_NEWCOMER_SECONDS = 0.5  # between searches for new people ...
+_NEWCOMER_SECONDS_BESIDE_LARGE = 1.0  # ... and where a person fills the frame already
+_LOST_SECONDS = 0.1  # between searches for a lost dancer
 _FILLS = 0.8  # size of a person, over the frame's shorter side, beside whom small people matter little
 _DISPLACES = 1.5  # how much larger a new person must be to replace the smallest one
-_MEMORY = 0.9  # share of the old in the running mean of colour
+_MEMORY_SECONDS = 1.0  # time constant of the running mean of colour
+_MOST_FORGOTTEN = 0.1  # of it, by one pose, however long after the last one
+_ROUNDING_SECONDS = 0.005  # by which time stamps may come early
 
 
 class PersonFinder(Protocol):
@@ -76,9 +80,10 @@ class TrackedPerson:
         if self.colours is None:
             self.colours = pose.colours
         else:
-            self._update_velocity(seconds - self.times[-1], pose.region)
-            memory = np.float32(_MEMORY if alone else 1)
-            self.colours = memory * self.colours + (1 - memory) * pose.colours
+            step = seconds - self.times[-1]
+            self._update_velocity(step, pose.region)
+            learnt = np.float32(min(step / _MEMORY_SECONDS, _MOST_FORGOTTEN) if alone else 0)
+            self.colours = (1 - learnt) * self.colours + learnt * pose.colours
         self.times.append(seconds)
         self.poses.append(pose)
 
@@ -93,32 +98,32 @@ class TrackedPerson:
 class Tracker:
     """Tracks people from frame to frame; `people` are all that were ever tracked."""
 
-    def __init__(self, finder: PersonFinder, *, max_dancers: int, detect_every: int) -> None:
+    def __init__(self, finder: PersonFinder, *, max_dancers: int) -> None:
         self.people: list[TrackedPerson] = []
         self._finder = finder
         self._max_dancers = max_dancers
-        self._detect_every = detect_every
         self._active: list[TrackedPerson] = []
         self._lost: list[TrackedPerson] = []
-        self._frame = 0
+        self._newcomers_due: float | None = None  # seconds of the next search; None before the first frame
+        self._lost_due = 0.0
         self._turn = 0
 
     def step(self, seconds: float, image: Image) -> None:
         """Update all people by the next frame."""
         self._follow(seconds, image)
         self._lost = [person for person in self._lost if seconds - person.times[-1] <= _LINK_SECONDS]
-        if self._frame == 0:
+        if self._newcomers_due is None:
             self._search_everywhere(seconds, image)
+            self._newcomers_due = seconds + self._newcomer_seconds(image)
         elif windows := self._choose_windows(seconds, image):
             self._add_people(seconds, image, self._detect_new(image, windows))
-        self._frame += 1
 
     def _search_everywhere(self, seconds: float, image: Image) -> None:
         """Search the first frame; with fine tiles, which take long, only if no person fills it."""
         height, width = image.shape[:2]
         coarse = [SearchWindow(0, 0, width, height), *tiles(width, height, fine=False)]
         found = self._detect_new(image, coarse)
-        if not any(detection.region.size > _FILLS * min(width, height) for detection in found):
+        if not _is_filled(image, [detection.region for detection in found]):
             found += self._detect_new(image, tiles(width, height, fine=True))
         self._add_people(seconds, image, found)
 
@@ -138,7 +143,7 @@ class Tracker:
         return pose if pose.score >= _MIN_SCORE else self._search_around(seconds, image, person)
 
     def _search_around(self, seconds: float, image: Image, person: TrackedPerson) -> Pose | None:
-        """Search the neighbourhood of a person who was there one frame ago."""
+        """Search the neighbourhood of a person who was there a moment ago."""
         expected = person.predict_region(seconds)
         height, width = image.shape[:2]
         found = self._finder.detect(image, SearchWindow.about(expected, width, height))
@@ -154,20 +159,32 @@ class Tracker:
 
         The more people are tracked already, the less a search adds to the cost.
         """
-        if self._frame % self._detect_every == 0 or not self._active:
+        if not self._active or (self._newcomers_due is not None and seconds >= self._newcomers_due):
+            self._newcomers_due = seconds + self._newcomer_seconds(image)
             return [self._next_window(image) for _ in range(1 + max(1, len(self._active)))]
-        if self._frame % _SEARCH_EVERY == 0:
+        if self._lost and seconds >= self._lost_due:
+            self._lost_due = seconds + _LOST_SECONDS - _ROUNDING_SECONDS
             height, width = image.shape[:2]
             return [
                 SearchWindow.about(person.predict_region(seconds), width, height) for person in self._lost
             ]
         return []
 
+    def _newcomer_seconds(self, image: Image) -> float:
+        filled = _is_filled(image, [person.pose.region for person in self._active])
+        return (_NEWCOMER_SECONDS_BESIDE_LARGE if filled else _NEWCOMER_SECONDS) - _ROUNDING_SECONDS
+
     def _next_window(self, image: Image) -> SearchWindow:
-        """Return in turn the whole frame, each coarse tile and one fine tile, each time another."""
+        """Return in turn the whole frame, each coarse tile and one fine tile, each time another.
+
+        Beside a person who fills the frame there is no fine tile: small people matter little there.
+        """
         height, width = image.shape[:2]
         coarse, fine = (tiles(width, height, fine=size) for size in (False, True))
         lap, place = divmod(self._turn, 2 + len(coarse))
+        if place > len(coarse) and _is_filled(image, [person.pose.region for person in self._active]):
+            self._turn += 1
+            place = 0
         self._turn += 1
         return [SearchWindow(0, 0, width, height), *coarse, fine[lap % len(fine)]][place]
 
@@ -214,6 +231,11 @@ class Tracker:
         rivals = [(other, other.pose) for other in self._active]
         person.add(seconds, pose, alone=_stands_alone(pose, rivals))
         self._active.append(person)
+
+
+def _is_filled(image: Image, regions: list[Region]) -> bool:
+    """Whether a person in one of these regions fills the frame."""
+    return any(region.size > _FILLS * min(image.shape[:2]) for region in regions)
 
 
 def _remove_doubles(seen: list[tuple[TrackedPerson, Pose]]) -> list[tuple[TrackedPerson, Pose]]:

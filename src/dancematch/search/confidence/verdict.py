@@ -21,6 +21,7 @@ from dancematch.types import FloatArray, Verdict
 
 FORMAT = 1
 MAX_EVALUE = 0.01  # of a match
+PARTIAL_SHARE = 0.1  # of that, for a match in the part of a clip that has been read: there are several parts
 POSSIBLE_EVALUE = 1.0  # a possible match has less: at 1, or among one dance, accident explains it
 LEAST_SECONDS = 2.0  # seen of the dancer, below which the ratio is 1
 ENOUGH_SECONDS = 5.0  # from which on words count in full
@@ -60,7 +61,7 @@ def shipped_calibration(basis: Basis = "both") -> Calibration:
     return Calibration(fitted["intercept"], fitted["weights"], low, high)
 
 
-def evalue_of(log_ratio: float, dances: int) -> float:
+def evalue_of(log_ratio: float, dances: float) -> float:
     """Return how many of so many dances would have such a ratio by accident: no more than all of them."""
     return float(min(dances, dances * 10.0**-log_ratio))
 

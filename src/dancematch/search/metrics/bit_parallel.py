@@ -10,9 +10,9 @@ next is kept one number per column.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import WordArray
 
 _U = np.uint64
@@ -35,7 +35,7 @@ def levenshtein(
     return _levenshtein(_masks(query, vocabulary), len(query), flat, offsets)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _masks(query, vocabulary):  # type: ignore[no-untyped-def]
     """Where each word stands in the query: [blocks, words], one bit per place."""
     masks = np.zeros(((len(query) + 63) // 64, vocabulary), np.uint64)
@@ -44,7 +44,7 @@ def _masks(query, vocabulary):  # type: ignore[no-untyped-def]
     return masks
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ones(bits):  # type: ignore[no-untyped-def]
     """How many of 64 bits are set."""
     bits -= (bits >> _1) & _PAIRS
@@ -53,7 +53,7 @@ def _ones(bits):  # type: ignore[no-untyped-def]
     return (bits * _U(0x0101010101010101)) >> _U(56)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most(offsets):  # type: ignore[no-untyped-def]
     most = 0
     for candidate in range(len(offsets) - 1):
@@ -61,7 +61,7 @@ def _most(offsets):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subsequence(masks, flat, offsets):  # type: ignore[no-untyped-def]
     found = np.zeros(len(offsets) - 1, np.int64)
     carries = np.empty(_most(offsets), np.uint64)
@@ -82,7 +82,7 @@ def _subsequence(masks, flat, offsets):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _levenshtein(masks, length, flat, offsets):  # type: ignore[no-untyped-def]
     found = np.empty(len(offsets) - 1, np.int64)
     rises = np.empty(_most(offsets), np.uint64)
@@ -101,7 +101,7 @@ def _levenshtein(masks, length, flat, offsets):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _levenshtein_block(mask, words, rises, falls, last):  # type: ignore[no-untyped-def]
     """Run one block over a candidate; turns the steps along its upper edge into those along its lower."""
     up, down = _ALL, _0

@@ -16,9 +16,9 @@ lies within the tables that are given. D(i, j) compares i words of the query wit
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import FloatArray, WordArray
 
 Offsets = NDArray[np.int64]  # [candidates + 1]
@@ -78,7 +78,7 @@ def _by_length(offsets: Offsets) -> NDArray[np.intp]:
     return np.argsort(np.diff(offsets), kind="stable")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _longest(offsets):  # type: ignore[no-untyped-def]
     longest = 0
     for candidate in range(len(offsets) - 1):
@@ -86,7 +86,7 @@ def _longest(offsets):  # type: ignore[no-untyped-def]
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _twed(query, flat, offsets, order, nu, penalty, original):  # type: ignore[no-untyped-def]
     count = len(order)
     found = np.empty(count, np.float32)
@@ -110,7 +110,7 @@ def _twed(query, flat, offsets, order, nu, penalty, original):  # type: ignore[n
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin_twed(state, flat, offsets, block):  # type: ignore[no-untyped-def]
     """Set D's border and the words of a block of candidates; returns how many columns there are."""
     state[:] = np.inf
@@ -125,7 +125,7 @@ def _begin_twed(state, flat, offsets, block):  # type: ignore[no-untyped-def]
     return columns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _paper_row(state, columns, row, word, before, nu, penalty):  # type: ignore[no-untyped-def]
     """One row of the paper's recursion; the two words of a cell count in all three of its cases."""
     zero, one = np.float32(0), np.float32(1)
@@ -143,7 +143,7 @@ def _paper_row(state, columns, row, word, before, nu, penalty):  # type: ignore[
             state[here + lane] = least + (apart if state[here + _W_WORD + lane] == word else one + apart)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _marteau_row(state, columns, row, word, before, nu, penalty):  # type: ignore[no-untyped-def]
     """One row of the original recursion; leaving a word out costs what it differs from the one before."""
     zero, one = np.float32(0), np.float32(1)
@@ -166,7 +166,7 @@ def _marteau_row(state, columns, row, word, before, nu, penalty):  # type: ignor
             state[here + lane] = both if both < single else single
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _erp(query, flat, offsets, order, costs, gaps):  # type: ignore[no-untyped-def]
     count, columns = len(order), _longest(offsets)
     found = np.empty(count, np.float32)
@@ -186,7 +186,7 @@ def _erp(query, flat, offsets, order, costs, gaps):  # type: ignore[no-untyped-d
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dtw(rows, flat, offsets, order, costs):  # type: ignore[no-untyped-def]
     count, columns = len(order), _longest(offsets)
     found = np.empty(count, np.float32)
@@ -205,7 +205,7 @@ def _dtw(rows, flat, offsets, order, costs):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _costs_by_four(query, distances):  # type: ignore[no-untyped-def]
     """Every word's distances to four words of the query at a time: [fours, 4 * words]; 0 beyond its end."""
     costs = np.zeros(((len(query) + 3) // 4, 4 * len(distances)), np.float32)
@@ -215,7 +215,7 @@ def _costs_by_four(query, distances):  # type: ignore[no-untyped-def]
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load_words(words, flat, offsets, block):  # type: ignore[no-untyped-def]
     """Lay a block of candidates side by side; returns how many columns the longest has."""
     columns = 0
@@ -227,7 +227,7 @@ def _load_words(words, flat, offsets, block):  # type: ignore[no-untyped-def]
     return columns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin_erp(state, words, columns, gaps):  # type: ignore[no-untyped-def]
     """Leave out every word of the candidates: the border D(0, j)."""
     state[3 * _NARROW : 4 * _NARROW] = 0
@@ -239,7 +239,7 @@ def _begin_erp(state, words, columns, gaps):  # type: ignore[no-untyped-def]
             state[here + 3 * _NARROW] = state[here + 3 * _NARROW - _NARROW_COLUMN] + gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fetch_costs(state, words, columns, costs):  # type: ignore[no-untyped-def]
     """Put each cell's four costs beside it, two at a time as if they were one number of eight bytes."""
     cells, pairs = state.view(np.float64), costs.view(np.float64)
@@ -252,13 +252,13 @@ def _fetch_costs(state, words, columns, costs):  # type: ignore[no-untyped-def]
             cells[cell + _1] = second
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least(one, two, three):  # type: ignore[no-untyped-def]
     two = two if two < three else three
     return one if one < two else two
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _erp_rows(state, columns, leave):  # type: ignore[no-untyped-def]
     """Four rows of ERP; `leave` is what it costs to leave out each of the query's four words."""
     leave0, leave1, leave2, leave3 = leave[0], leave[1], leave[2], leave[3]
@@ -289,7 +289,7 @@ def _erp_rows(state, columns, leave):  # type: ignore[no-untyped-def]
             state[here + _ROW3 + lane] = row3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dtw_rows(state, columns):  # type: ignore[no-untyped-def]
     """Four rows of DTW."""
     for column in range(_1, _U(columns) + _1):
@@ -311,7 +311,7 @@ def _dtw_rows(state, columns):  # type: ignore[no-untyped-def]
             state[here + _ROW3 + lane] = row3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read_lanes(found, state, offsets, block, rows):  # type: ignore[no-untyped-def]
     """Take each candidate's distance out of its own last column and the query's last row."""
     row = (rows - 1) % 4

@@ -5,9 +5,9 @@ Order does not matter, and a word that was read as its neighbour still counts al
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import FloatArray, WordArray
 
 _U = np.uint64
@@ -27,7 +27,7 @@ def late_interaction(
     return _both_ways(flat, offsets, nearness, nearest, shares)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _both_ways(flat, offsets, nearness, nearest, shares):  # type: ignore[no-untyped-def]
     found = np.empty(len(offsets) - 1, np.float32)
     best = np.empty(len(shares), np.float32)
@@ -45,7 +45,7 @@ def _both_ways(flat, offsets, nearness, nearest, shares):  # type: ignore[no-unt
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise(best, row):  # type: ignore[no-untyped-def]
     for place in range(_U(len(best))):
         best[place] = best[place] if best[place] > row[place] else row[place]

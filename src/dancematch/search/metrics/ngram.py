@@ -4,9 +4,9 @@
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import FloatArray, WordArray
 
 _U = np.uint64
@@ -26,7 +26,7 @@ def short_runs(query: WordArray, flat: WordArray, offsets: NDArray[np.int64]) ->
     return np.where(np.isnan(triples), pairs, (pairs + triples) / 2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot(keys, key, shift):  # type: ignore[no-untyped-def]
     """Where `key` is kept, or the free place where it would be."""
     slot = (key * _SPREAD) >> shift
@@ -35,7 +35,7 @@ def _slot(keys, key, shift):  # type: ignore[no-untyped-def]
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bits_for(length):  # type: ignore[no-untyped-def]
     """How many bits number a table that at most a quarter of is used."""
     bits = 3
@@ -44,7 +44,7 @@ def _bits_for(length):  # type: ignore[no-untyped-def]
     return bits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _key(words, place, order):  # type: ignore[no-untyped-def]
     """The n-gram at a place as a number; never 0, which means a free slot."""
     key = _1
@@ -53,7 +53,7 @@ def _key(words, place, order):  # type: ignore[no-untyped-def]
     return key
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(words, order, shift, keys, counts, slots):  # type: ignore[no-untyped-def]
     """Count a sequence's n-grams in an empty table; returns the sum of the squares of the counts."""
     squares = 0
@@ -67,7 +67,7 @@ def _count(words, order, shift, keys, counts, slots):  # type: ignore[no-untyped
     return squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cosines(query, flat, offsets, order):  # type: ignore[no-untyped-def]
     longest = len(query)
     for candidate in range(len(offsets) - 1):

@@ -55,7 +55,7 @@ def fit_weights(
     if len(groups) < 2:
         raise InputError(
             f"weights are learnt from dances that come in several performances; {len(groups)} such "
-            "is too few: two labels or more with two dances or more each are needed"
+            "is too few: two dances or more with two recordings or more each are needed"
         )
     folds = np.random.default_rng(seed).permutation(len(groups)) % min(FOLDS, len(groups))
     fold_of = dict(zip(groups, folds.tolist(), strict=True))

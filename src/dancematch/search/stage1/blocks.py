@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dancematch.search.kernels.kernel import kernel
 
 Array = TypeVar("Array", bound=NDArray[Any])
 
@@ -136,7 +137,7 @@ def _new_places(block: EntryBlock, start: int) -> NDArray[np.int64]:
     return np.where(block.alive, start + np.cumsum(block.alive) - 1, -1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _encode(codes, highest):  # type: ignore[no-untyped-def]
     """Counting sort of all codes above 0 by cell, code and entry."""
     entries, cells = codes.shape
@@ -156,7 +157,7 @@ def _encode(codes, highest):  # type: ignore[no-untyped-def]
     return groups, shared, ends, places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open_groups(sizes):  # type: ignore[no-untyped-def]
     """Return groups of these sizes [cells, codes]; `sizes` then holds where each group's next place goes."""
     cells, highest = sizes.shape[0], sizes.shape[1] - 1
@@ -176,7 +177,7 @@ def _open_groups(sizes):  # type: ignore[no-untyped-def]
     return groups, shared, ends
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignore[no-untyped-def]
     """Count each segment's words and list them, then put them in place group by group."""
     channels, most = words.shape[1], len(codes) - 1
@@ -213,7 +214,7 @@ def _encode_words(words, seen, firsts, lasts, vocabulary, codes):  # type: ignor
     return groups, shared, ends, places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack_dense(lists, entries):  # type: ignore[no-untyped-def]
     """Turn the groups of every common word into a dense column."""
     groups, codes, ends, places = lists
@@ -247,7 +248,7 @@ def _pack_dense(lists, entries):  # type: ignore[no-untyped-def]
     return (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_codes(nibbles, places, code):  # type: ignore[no-untyped-def]
     half = len(nibbles)
     for place in places:
@@ -257,7 +258,7 @@ def _write_codes(nibbles, places, code):  # type: ignore[no-untyped-def]
             nibbles[place - half] |= code << 4
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unpack_dense(occurrences, entries):  # type: ignore[no-untyped-def]
     """Undo `_pack_dense`: return all groups as lists."""
     (rare_groups, rare_codes, rare_ends, rare_places), (rows, nibbles) = occurrences
@@ -283,7 +284,7 @@ def _unpack_dense(occurrences, entries):  # type: ignore[no-untyped-def]
     return groups, codes, ends, places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: ignore[no-untyped-def]
     """Append a dense column's groups; returns how many groups there are then."""
     for code in range(1, len(sizes)):
@@ -299,13 +300,13 @@ def _list_codes(nibbles, entries, sizes, codes, ends, places, group):  # type: i
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read_code(nibbles, place):  # type: ignore[no-untyped-def]
     half = len(nibbles)
     return np.int64(nibbles[place]) & 15 if place < half else np.int64(nibbles[place - half]) >> 4
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _usage(lists):  # type: ignore[no-untyped-def]
     groups, codes, ends, _ = lists
     usage = np.zeros((3, len(groups) - 1), np.int64)
@@ -318,7 +319,7 @@ def _usage(lists):  # type: ignore[no-untyped-def]
     return usage
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join(first, first_moved, second, second_moved):  # type: ignore[no-untyped-def]
     """Merge both blocks' groups: places only rise, so nothing needs sorting."""
     groups1, codes1, ends1, places1 = first
@@ -347,7 +348,7 @@ def _join(first, first_moved, second, second_moved):  # type: ignore[no-untyped-
     return groups, codes[:made].copy(), ends[: made + 1].copy(), places[:size].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
     for at in range(start, end):
         if old[at] < len(moved) and moved[old[at]] >= 0:
@@ -356,7 +357,7 @@ def _move(old, start, end, moved, places, size):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _read_codes(occurrences, place, cells):  # type: ignore[no-untyped-def]
     """Read the place in dense columns, search it in lists by bisection."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences

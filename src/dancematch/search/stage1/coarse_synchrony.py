@@ -13,9 +13,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.search.stage2.synchrony import LEAST_SECONDS, LEAST_SHARE, TREMBLE
 from dancematch.search.thread_pool import parallel_map
 from dancematch.search.words.word_store import Bones
@@ -79,10 +79,11 @@ def _score_tracks(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Score and lag in rows of each variant with each track: [variants, tracks]."""
     variants, count = len(query.offsets) - 1, len(tracks.offsets) - 1
-    scores = np.zeros((variants, count), np.float32)
-    lags = np.zeros((variants, count), np.int64)
+    # A track's numbers together, so that those of some tracks are one piece of memory.
+    scores = np.zeros((count, variants), np.float32)
+    lags = np.zeros((count, variants), np.int64)
     if not len(query.values):
-        return scores, lags
+        return scores.T, lags.T
     rows = query.values.astype(np.float32)
 
     def score(part: tuple[int, int]) -> None:
@@ -90,12 +91,12 @@ def _score_tracks(
         bounds = tracks.offsets[first : end + 1]
         values = tracks.values[bounds[0] : bounds[-1]].astype(np.float32)
         energies = tracks.energies[bounds[0] : bounds[-1]]
-        found = scores[:, first:end], lags[:, first:end]
+        found = scores[first:end], lags[first:end]
         own = query.energies, query.offsets
         _best_lags(rows @ values.T, *own, energies, bounds - bounds[0], least, *found)
 
     parallel_map(score, _parts(tracks.offsets))
-    return scores, lags
+    return scores.T, lags.T
 
 
 def _parts(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -109,7 +110,7 @@ def _parts(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
     return parts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _average(bones, bounds, offsets, values, energies):  # type: ignore[no-untyped-def]
     for track in range(len(offsets) - 1):
         for row in range(offsets[track], offsets[track + 1]):
@@ -127,14 +128,14 @@ def _average(bones, bounds, offsets, values, energies):  # type: ignore[no-untyp
                     energies[row] += np.float32(mean * mean)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_lags(products, own, variants, energies, bounds, least, scores, lags):  # type: ignore[no-untyped-def]
     longest = 0
     for track in range(len(bounds) - 1):
         longest = max(longest, bounds[track + 1] - bounds[track])
     sums = np.zeros(longest + len(own), np.float32)
     in_query, in_track = np.zeros(len(own) + 1, np.float32), np.zeros(longest + 1, np.float32)
-    for variant in range(len(scores)):
+    for variant in range(len(variants) - 1):
         top, length = variants[variant], variants[variant + 1] - variants[variant]
         if length == 0:
             continue
@@ -165,4 +166,4 @@ def _best_lags(products, own, variants, energies, bounds, least, scores, lags): 
                     score = sums[place] * sums[place] / energy * np.float32(end - begin)
                     if score > best:
                         best, at = score, lag
-            scores[variant, track], lags[variant, track] = best, at
+            scores[track, variant], lags[track, variant] = best, at

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.search.stage1.blocks import EntryBlock, Occurrences, freeze
 from dancematch.search.stage1.histogram import IDF_STEPS
 from dancematch.search.stage1.scan import PLACES
@@ -94,7 +94,7 @@ def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: N
     return Norms(norms.of, tuple(squares), freeze(inverse), complete)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_squares(occurrences, entries, cells, weights, sums):  # type: ignore[no-untyped-def]
     """Add each cell's weight times the squared code to every entry that has the cell."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences
@@ -114,7 +114,7 @@ def _add_squares(occurrences, entries, cells, weights, sums):  # type: ignore[no
                 sums[place] += shares[own[place - half] >> 4]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _invert(squares, unit, inverse):  # type: ignore[no-untyped-def]
     """Write 1 / the norm for squared norms in squared units; 0 for none."""
     for entry in range(len(squares)):

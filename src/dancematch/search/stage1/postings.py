@@ -202,9 +202,8 @@ class Postings:
         kept = rarest[(counts[rarest] > 0) & (np.cumsum(counts[rarest]) <= MOST_VOTES)]
         idf = 0.1 + np.log(occurrences / counts[kept])
         weights = np.rint(_UNIT * idf).astype(np.int32)
-        return _rank_votes(
-            _QueryTrigrams(runs, bounds[:, :, kept], times[kept], weights), alive, limit, self._scratch
-        )
+        found = np.ascontiguousarray(bounds[:, :, kept])  # the only layout that kernels are compiled for
+        return _rank_votes(_QueryTrigrams(runs, found, times[kept], weights), alive, limit, self._scratch)
 
     def _count_trigrams(
         self, runs: tuple[PostingRun, ...], alive: NDArray[np.bool_], bounds: IntArray

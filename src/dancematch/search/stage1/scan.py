@@ -6,9 +6,9 @@ bit in whatever block it lies. Rounding loses no more than adding up in float32 
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import FloatArray
 
 PLACES = 1 << 16  # sums are this long, so that no 16-bit place can lie outside, whatever a file holds
@@ -33,7 +33,7 @@ def quantise_weights(
     return np.rint(weights / units[:, None]).astype(np.int32), units
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def]
     """Add each cell's weight times the code to every entry that has the cell."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences
@@ -51,7 +51,7 @@ def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def
         _add_dense(nibbles, chosen[: (many + 3) // 4 * 4], shares, sums)  # up to three of them add 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_list(places, first, end, share, sums):  # type: ignore[no-untyped-def]
     # Unsigned, since numba checks every signed place for counting from the end. Four at a time, since no
     # place comes twice in a group, which the compiler cannot know.
@@ -68,7 +68,7 @@ def _add_list(places, first, end, share, sums):  # type: ignore[no-untyped-def]
         at += np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
     """Four columns at a time, so that sums are fetched and put back less often.
 
@@ -90,7 +90,7 @@ def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
             high[j] += (one + two) + (three + last)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
     """Return one score per entry: `combine_channels` of its cosines with the query.
 
@@ -123,14 +123,14 @@ def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(known, query_cells, sums, entries, best):  # type: ignore[no-untyped-def]
     """Merge a block's entries (alive, ids) into the best (scores, ids) for a query."""
     alive, ids = entries
     _keep_best(score(known, query_cells, sums), alive, ids, *best)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep_best(scores, alive, ids, best_scores, best_ids):  # type: ignore[no-untyped-def]
     """Replace the worst of the best: a heap with the lowest score, then the highest id, on top."""
     for start in range(0, len(scores), 64):
@@ -146,7 +146,7 @@ def _keep_best(scores, alive, ids, best_scores, best_ids):  # type: ignore[no-un
                 _replace_worst(best_scores, best_ids, scores[entry], ids[entry])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _replace_worst(scores, ids, score, number):  # type: ignore[no-untyped-def]
     at, child = 0, 1
     while child < len(ids):
@@ -159,6 +159,6 @@ def _replace_worst(scores, ids, score, number):  # type: ignore[no-untyped-def]
     scores[at], ids[at] = score, number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_worse(scores, ids, one, other):  # type: ignore[no-untyped-def]
     return scores[one] < scores[other] or (scores[one] == scores[other] and ids[one] > ids[other])

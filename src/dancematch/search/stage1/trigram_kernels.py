@@ -5,10 +5,11 @@ each an entry and a time in it. Numbers that come from a file may be anything: n
 """
 
 import numpy as np
-from numba import njit
+
+from dancematch.search.kernels.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extract_trigrams(words, seen, offsets, channels, vocabulary):  # type: ignore[no-untyped-def]
     """Return keys, times and tracks of all trigrams of packed tracks, track by track.
 
@@ -33,7 +34,7 @@ def extract_trigrams(words, seen, offsets, channels, vocabulary):  # type: ignor
     return keys[:count], times[:count], tracks[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
     """Counting sort, eleven bits of the key at a time; equal keys stay in their order."""
     other = np.empty_like(keys), np.empty_like(entries), np.empty_like(times)
@@ -54,7 +55,7 @@ def sort_by_key(keys, entries, times):  # type: ignore[no-untyped-def]
     return keys, entries, times
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distinct_keys(keys):  # type: ignore[no-untyped-def]
     """Return the distinct keys of a sorted list, and where each begins; behind them the length."""
     count = 0
@@ -70,7 +71,7 @@ def distinct_keys(keys):  # type: ignore[no-untyped-def]
     return found, starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge(one, two, alive):  # type: ignore[no-untyped-def]
     """Return two runs as one, without deleted entries and keys that no entry has any more."""
     keys1, starts1, entries1, times1 = one
@@ -98,7 +99,7 @@ def merge(one, two, alive):  # type: ignore[no-untyped-def]
     return keys, starts, entries, times
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common(one, two):  # type: ignore[no-untyped-def]
     """Count the keys that two lists share."""
     i, j, count = 0, 0, 0
@@ -110,7 +111,7 @@ def _common(one, two):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(old, old_times, first, end, alive, entries, times, size):  # type: ignore[no-untyped-def]
     last = min(np.int64(end), np.int64(len(old)))
     for at in range(np.int64(first), last):
@@ -120,7 +121,7 @@ def _move(old, old_times, first, end, alive, entries, times, size):  # type: ign
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
     """Return where the occurrences of each asked key begin and end among `most`."""
     first, end = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
@@ -138,7 +139,7 @@ def bounds(keys, starts, most, asked):  # type: ignore[no-untyped-def]
     return first, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
     """Count the occurrences in each of the ranges that are of entries not deleted."""
     counts = np.zeros(len(first), np.int64)
@@ -148,7 +149,7 @@ def count_living(entries, first, end, alive):  # type: ignore[no-untyped-def]
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_totals(entries, first, end, weights, totals, touched, count):  # type: ignore[no-untyped-def]
     """Add each vote to its entry and list entries at their first vote; returns how many are listed.
 
@@ -165,7 +166,7 @@ def count_totals(entries, first, end, weights, totals, touched, count):  # type:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_totals(totals, touched, alive):  # type: ignore[no-untyped-def]
     """Return those of the touched entries that are not deleted and their totals; all totals are 0 again."""
     values, count = np.empty(len(touched), np.int32), 0
@@ -176,7 +177,7 @@ def take_totals(totals, touched, alive):  # type: ignore[no-untyped-def]
     return touched[:count], values[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def threshold(totals, wanted):  # type: ignore[no-untyped-def]
     """Return a total that `wanted` of them reach and not many more; 0 if there are fewer."""
     bins = np.zeros(4097, np.int64)
@@ -194,7 +195,7 @@ def threshold(totals, wanted):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collect(entries, at, first, end, times, weights, slots):  # type: ignore[no-untyped-def]
     """The votes for entries that have a seat (from 1): seat from 0, offset, weight."""
     size = (end - first).sum()
@@ -210,7 +211,7 @@ def collect(entries, at, first, end, times, weights, slots):  # type: ignore[no-
     return slots_hit[:count], offsets[:count], heavy[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_places(slots_hit, offsets, weights, slots, tolerance):  # type: ignore[no-untyped-def]
     """For each seat the heaviest votes within `tolerance`, and the mean of their offsets."""
     scores, places = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
@@ -235,7 +236,7 @@ def best_places(slots_hit, offsets, weights, slots, tolerance):  # type: ignore[
     return scores, places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group(groups, order, count):  # type: ignore[no-untyped-def]
     """`order` brought into the order of groups (each vote's, 0..count-1), and where each group begins."""
     begins = np.zeros(count + 1, np.int64)

@@ -11,8 +11,8 @@ the query for one step of all eight lies together, so that shifting the query is
 """
 
 import numpy as np
-from numba import njit
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.search.stage2.local_alignment import CHUNK, add_evidence
 
 _LANES = 8
@@ -25,7 +25,7 @@ _L = _U(_LANES)
 _1, _2, _3, _4, _5, _6, _7 = (_U(number) for number in range(1, 8))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared):  # type: ignore[no-untyped-def]
     """Return agreement, offset and tempo of every segment's best line.
 
@@ -68,7 +68,7 @@ def best_lines(table, words, seen, offsets, ways, full, penalty, least_shared): 
     return agreements, places, tempi
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(ways, length, least_shared, bounds):  # type: ignore[no-untyped-def]
     """The first place at which the query and a segment share enough words, and one after the last.
 
@@ -84,7 +84,7 @@ def _bound(ways, length, least_shared, bounds):  # type: ignore[no-untyped-def]
         bounds[tempo, 1] = bounds[tempo, 0] + 1 if skipped else furthest - ways[tempo, least - 1] + length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin(sums, bounds):  # type: ignore[no-untyped-def]
     """0 at places within each lane's bounds, -inf at others; first and last of all lanes' places: [tempi, 2].
 
@@ -103,7 +103,7 @@ def _begin(sums, bounds):  # type: ignore[no-untyped-def]
     return reach
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal_evidence(table, words, seen, offsets, block, begin, count, evidence, dealt):  # type: ignore[no-untyped-def]
     """Write the evidence of the query's words from `begin` on for a block of segments: [words, steps, lanes].
 
@@ -128,7 +128,7 @@ def _deal_evidence(table, words, seen, offsets, block, begin, count, evidence, d
         _deal_lanes(source, rows, min(_STEPS, length - step), dealt, _MARGIN + step, -(-count // 4) * 4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(table, words, seen, first, end, begin, rows):  # type: ignore[no-untyped-def]
     """Where the evidence of a single channel's words stands in the table; behind `end` that of no word."""
     wide, nothing = table.shape[1], len(table) - 1
@@ -138,7 +138,7 @@ def _look_up(table, words, seen, first, end, begin, rows):  # type: ignore[no-un
         rows[step] = row * wide + begin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal_lanes(source, rows, steps, dealt, first, size):  # type: ignore[no-untyped-def]
     """Copy the rows of evidence [lanes, steps], one number per query word, to [words, steps, lanes]."""
     target, line = dealt.reshape(-1), _U(dealt.shape[1]) * _L
@@ -154,7 +154,7 @@ def _deal_lanes(source, rows, steps, dealt, first, size):  # type: ignore[no-unt
             at += line
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_along(dealt, ways, furthest, length, reach, sums):  # type: ignore[no-untyped-def]
     """Add up the evidence along every line: at each place of each tempo."""
     flat, wide, source = sums.reshape(-1), sums.shape[1], dealt.reshape(-1)
@@ -175,7 +175,7 @@ def _add_along(dealt, ways, furthest, length, reach, sums):  # type: ignore[no-u
                 flat[target + j] += both + (source[three + j] + source[four + j])
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def _find_tops(sums, reach, tops):  # type: ignore[no-untyped-def]
     """The largest sum of each tempo and lane."""
     flat, wide = sums.reshape(-1), sums.shape[1]
@@ -191,7 +191,7 @@ def _find_tops(sums, reach, tops):  # type: ignore[no-untyped-def]
                 highest[top + lane] = max(highest[top + lane], max(one, two))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_tempo(tops, penalty):  # type: ignore[no-untyped-def]
     """The first tempo with the largest sum after the penalty."""
     best = 0
@@ -201,7 +201,7 @@ def _best_tempo(tops, penalty):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement(way, offset, length, value, full):  # type: ignore[no-untyped-def]
     """The evidence along a line as a share of what copies would give."""
     first, end = 0, len(way)

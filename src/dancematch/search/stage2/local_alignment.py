@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dancematch.errors import InputError
+from dancematch.search.kernels.kernel import kernel
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray
 
 LIMIT = 8  # segments
@@ -107,7 +107,7 @@ class Profile:
         return np.asarray(total[:, : self._length].T)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def profile_table(words, seen, similarity, usual):  # type: ignore[no-untyped-def]
     """Evidence of each word at each place of the query: [channels * vocabulary + 1, Q], the last row 0.
 
@@ -131,7 +131,7 @@ def profile_table(words, seen, similarity, usual):  # type: ignore[no-untyped-de
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_evidence(table, words, seen, first, end, begin, evidence):  # type: ignore[no-untyped-def]
     """The evidence of a reference's words from `first` to `end`, a row each; how many rows.
 
@@ -219,7 +219,7 @@ def _same_segment(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return shared >= SAME_SEGMENT * shorter
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _segments(beyond, costs, counts, limit):  # type: ignore[no-untyped-def]
     """Paths one after the other, their lengths, scores and tempi. Changes `beyond`.
 
@@ -264,7 +264,7 @@ def _segments(beyond, costs, counts, limit):  # type: ignore[no-untyped-def]
     return paths[:used], lengths[:found], scores[:found], tempi[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(beyond, costs, table, tops, first, end):  # type: ignore[no-untyped-def]
     """Best score of a path that ends with each pair, for the reference words from `first` on.
 
@@ -298,14 +298,14 @@ def _fill(beyond, costs, table, tops, first, end):  # type: ignore[no-untyped-de
 _EXACT = {"nnan", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_EXACT)
+@kernel(fastmath=_EXACT)
 def _follow(row, before):  # type: ignore[no-untyped-def]
     """Each pair may begin a path or come after the pair before it."""
     for i in range(len(row)):
         row[i] = before[i] if before[i] > 0 else np.float32(0)
 
 
-@njit(cache=True, nogil=True, fastmath=_EXACT)
+@kernel(fastmath=_EXACT)
 def _skip(row, aside, further, cost):  # type: ignore[no-untyped-def]
     """Each pair may come after a gap in the query (`aside`) or in the reference (`further`)."""
     for i in range(len(row)):
@@ -313,7 +313,7 @@ def _skip(row, aside, further, cost):  # type: ignore[no-untyped-def]
         row[i] = value if value > row[i] else row[i]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nnan", "nsz"})
+@kernel(fastmath={"reassoc", "nnan", "nsz"})
 def largest(row):  # type: ignore[no-untyped-def]
     """The maximum; the order of comparison is free, so that several go at once."""
     best = row[0]
@@ -322,7 +322,7 @@ def largest(row):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _trace(costs, table, column, place, path):  # type: ignore[no-untyped-def]
     """Write the path that ends there to the end of `path`; where it begins in it."""
     margin, at = len(costs) + 1, len(path)
@@ -342,7 +342,7 @@ def _trace(costs, table, column, place, path):  # type: ignore[no-untyped-def]
         place, column = place - back, column - aside
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_part(path, table, beyond, drop):  # type: ignore[no-untyped-def]
     """The part of a path that gains most without a loss above `drop` on its way, and its gain.
 
@@ -364,7 +364,7 @@ def _best_part(path, table, beyond, drop):  # type: ignore[no-untyped-def]
     return path[best_first : best_last + 1], best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tempo(steps):  # type: ignore[no-untyped-def]
     """Median slope between pairs half the path apart: a stray end does not turn the line.
 

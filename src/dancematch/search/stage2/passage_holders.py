@@ -7,11 +7,11 @@ import numpy as np
 from dancematch.search.engine import Engine, Query
 from dancematch.search.stage2.variant import Variant
 
-MOST_DANCES = 2000  # up to which all are compared; of more, those on the shortlist
+MOST_RECORDINGS = 2000  # up to which all are compared; of more, those of dances on the shortlist
 
 
 def holders(engine: Engine, passage: Sequence[Query], certain: Iterable[str] = ()) -> dict[str, float]:
-    """Return how well each known dance agrees with a passage at its best place and tempo, by name.
+    """Return how well each known dance agrees with a passage at its best place and tempo, by its id.
 
     1 is word for word the same, 0 is what unrelated words give. `passage` holds its variants; the best one
     counts for each dance. The dances in `certain` are compared in any case.
@@ -19,7 +19,7 @@ def holders(engine: Engine, passage: Sequence[Query], certain: Iterable[str] = (
     state = engine.search_state()
     entries, word_store = state.index.entries, state.index.word_store
     tracks = entries.tracks
-    if entries.dances > MOST_DANCES:
+    if entries.recordings > MOST_RECORDINGS:
         likely = {*certain, *(name for query in passage for name in engine.score_shortlist(query)[0])}
         tracks = tracks[np.isin(entries.dances_of(tracks), entries.dances_named(likely))]
     segments = word_store.read_segments(word_store.whole_tracks(tracks))

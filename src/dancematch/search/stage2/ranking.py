@@ -1,4 +1,7 @@
-"""Stage two: the shortlist in the order of its likelihood ratios, with verdicts.
+"""Stage two: the dances of the shortlist in the order of their likelihood ratios, with verdicts.
+
+A candidate is one recording. The ratio of a dance is pooled over its candidates (`confidence/pooling.py`),
+all else of a match is that of the best one.
 
 It needs the words and bones of the shortlist and nothing else of a catalogue: whether they come from this
 process's index or from shards on other machines makes no difference.
@@ -7,7 +10,7 @@ process's index or from shards on other machines makes no difference.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,7 @@ from dancematch.search.confidence.cohort import (
     RelativeScores,
     null_scores,
 )
+from dancematch.search.confidence.pooling import pool_log_ratios
 from dancematch.search.confidence.verdict import (
     LEAST_SECONDS,
     MOST_OF_WORDS,
@@ -29,6 +33,7 @@ from dancematch.search.confidence.verdict import (
     verdict_of,
     words_amount,
 )
+from dancematch.search.query import Query
 from dancematch.search.settings import Settings
 from dancematch.search.stage2.scoring import SegmentScores, score_segments
 from dancematch.search.stage2.synchrony import Synchrony, SynchronyQuery
@@ -38,7 +43,7 @@ from dancematch.search.stage2.word_alignment import TEMPI
 from dancematch.search.thread_pool import parallel_map
 from dancematch.search.words.word_store import SegmentBounds, WordStore
 from dancematch.tracks import bones_of
-from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, FloatArray, Match, Span
+from dancematch.types import BONES_UNSEEN, SEEN_FROM, Fingerprint, FloatArray, Match, RecordingMatch, Span
 
 PASSAGES = 8  # of a match
 TEMPO_TRIED = 40  # candidates, those with the best word scores, that synchrony compares at all tempi
@@ -47,21 +52,12 @@ CLEAR_SYNCHRONY = 3.0  # standard deviations above the cohort from which synchro
 PLAIN_TEMPO = TEMPI.index(1.0)
 
 
-@dataclass(frozen=True)
-class Query:
-    """One variant of one dancer of the query clip."""
-
-    fingerprint: Fingerprint
-    mirrored: bool = False
-    dancer: int = 1
-
-
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """Candidates for stage two."""
+    """Candidates for stage two, one per recording."""
 
-    names: Sequence[str]
-    segments: Sequence[SegmentBounds]  # per variant: one segment per dance, in the word store
+    names: Sequence[str]  # of each recording's dance
+    segments: Sequence[SegmentBounds]  # per variant: one segment per recording, in the word store
     word_store: WordStore
     facts: NDArray[Any]  # per track of the word store: `entries.FACTS`
 
@@ -131,23 +127,67 @@ def rank(
     settings: Settings,
     limit: int,
 ) -> list[Match]:
-    """Return the candidates most likely to be the dance of one dancer, best first; each by its best variant.
+    """Return the dances most likely to be that of one dancer, best first.
 
-    `dances` is how many the search covers: the more there are, the higher the E-value of a ratio.
+    Of the variants of the query, the best one counts for each recording. `dances` is how many the search
+    covers: the more there are, the higher the E-value of a ratio.
     """
     if not len(shortlist.names):
         return []
     scores = score_variants(variants, shortlist.word_store, shortlist.segments, cohort, settings)
     keys = np.stack([one.ranking_keys(settings) for one in scores])  # [variants, candidates]
-    winners, best, names = keys.argmax(axis=0), keys.max(axis=0), shortlist.names
-    order = sorted(range(len(names)), key=lambda number: (-best[number], names[number]))[:limit]
-    matches = []
-    for number in order:
+    winners, every = keys.argmax(axis=0), np.arange(len(shortlist.names))
+    bounds = np.array(shortlist.segments)[winners, :, every]  # [candidates, 3]
+    evidence = _Evidence(
+        keys[winners, every],
+        np.stack([one.log_ratios for one in scores])[winners, every],
+        np.stack([one.words.scores for one in scores])[winners, every],
+        shortlist.facts["key"][bounds[:, 0]],
+    )
+
+    def candidate(number: int) -> _Candidate:
         winner = int(winners[number])
-        bounds = tuple(int(column[number]) for column in shortlist.segments[winner])
-        candidate = _Candidate(number, bounds, variants[winner], scores[winner])
-        matches.append(candidate.match(queries[winner], shortlist, dances))
-    return matches
+        return _Candidate(number, bounds[number].tolist(), queries[winner], variants[winner], scores[winner])
+
+    return [
+        _match([candidate(number) for number in one.recordings], one.log_ratio, shortlist, dances)
+        for one in _rank_dances(shortlist.names, evidence, settings)[:limit]
+    ]
+
+
+class _Evidence(NamedTuple):
+    """What recordings and dances are ranked by: one value per recording, by its best variant."""
+
+    ranking_keys: NDArray[np.float64]
+    log_ratios: FloatArray
+    scores: FloatArray
+    track_keys: NDArray[np.int64]
+
+
+class _RankedDance(NamedTuple):
+    """A dance with its recordings, best first, by their numbers."""
+
+    ranking_key: float
+    track_key: int  # of the best recording
+    log_ratio: float  # pooled
+    recordings: list[int]
+
+
+def _rank_dances(names: Sequence[str], evidence: _Evidence, settings: Settings) -> list[_RankedDance]:
+    """The dances, best first; equal ones by the key of the track that won, since ids are random."""
+    of_dances: dict[str, list[int]] = {}
+    for number in np.lexsort((evidence.track_keys, -evidence.ranking_keys)).tolist():
+        of_dances.setdefault(names[number], []).append(number)
+    ranking_keys, ratios, scores, track_keys = (column.tolist() for column in evidence)
+    ranked = []
+    for own in of_dances.values():
+        best = own[0]
+        key, ratio = ranking_keys[best], ratios[best]
+        if len(own) > 1 and settings.ranked_by == "likelihood":
+            ratio = pool_log_ratios([ratios[number] for number in own])
+            key = ratio + _TIE_BREAK * scores[best]
+        ranked.append(_RankedDance(key, track_keys[best], ratio, own))
+    return sorted(ranked, key=lambda one: (-one.ranking_key, one.track_key))
 
 
 def score_variants(
@@ -202,38 +242,35 @@ def _with_tempi(plain: Synchrony, stretched: Synchrony, likely: NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """One candidate with its best variant."""
+    """One recording with its best variant of the query."""
 
     number: int  # in the scores
-    bounds: tuple[int, ...]  # track, first and last word
+    bounds: Sequence[int]  # track, first and last word
+    query: Query
     variant: Variant
     scores: VariantScores
 
-    def match(self, query: Query, shortlist: Shortlist, dances: int) -> Match:
-        track, first, last = self.bounds
-        reference = shortlist.word_store.read_track(track)
+    @property
+    def score(self) -> float:
+        return float(self.scores.words.scores[self.number])
+
+    @property
+    def log_ratio(self) -> float:
+        return float(self.scores.log_ratios[self.number])
+
+    def describe(self, facts: NDArray[Any], reference: Fingerprint) -> RecordingMatch:
         in_query, in_reference, tempo = self._spans(reference)
-        log_ratio = float(self.scores.log_ratios[self.number])
-        evalue = evalue_of(log_ratio, dances)
-        verdict = verdict_of(evalue)
-        timing = None if verdict == "no match" else self._timing(reference)
-        return Match(
-            dance_id=shortlist.names[self.number],
-            score=float(self.scores.words.scores[self.number]),
-            query=in_query,
+        return RecordingMatch(
+            recording=None,
+            recording_id=None,
+            track=int(facts["key"][self.bounds[0]]),
+            reference_dancer=int(facts["dancer"][self.bounds[0]]),
             reference=in_reference,
-            mirrored=query.mirrored,
+            query=in_query,
+            mirrored=self.query.mirrored,
             tempo=tempo,
-            dancer=query.dancer,
-            reference_dancer=int(shortlist.facts["dancer"][track]),
-            track=int(shortlist.facts["key"][track]),
-            segment=reference.span(first, last),
-            verdict=verdict,
-            log_ratio=log_ratio,
-            evalue=evalue,
-            same_performance=timing is not None and timing.same_performance,
-            parts=self._parts(reference) | _timing_parts(timing),
-            passages=self.variant.find_passages(reference, PASSAGES),
+            score=self.score,
+            log_ratio=self.log_ratio,
         )
 
     @property
@@ -264,7 +301,7 @@ class _Candidate:
             tempo,
         )
 
-    def _timing(self, reference: Fingerprint) -> Timing | None:
+    def measure_timing(self, reference: Fingerprint) -> Timing | None:
         """How closely both keep time, where synchrony counts, is clear and is high."""
         high = self.scores.synchrony.heights[self.number] >= LEAST_PEAK
         if self.scores.basis == "words" or not (self._synchrony_is_clear and high):
@@ -274,7 +311,7 @@ class _Candidate:
             bones_of(query), bones_of(reference), *self._synchrony_line, query.seconds_per_word
         )
 
-    def _parts(self, reference: Fingerprint) -> dict[str, float]:
+    def parts(self, reference: Fingerprint) -> dict[str, float]:
         """All values that the score and the likelihood ratio were computed from.
 
         The lag is when on the reference's clock the query's clock begins. Without bones on either side there
@@ -297,6 +334,39 @@ class _Candidate:
             "reference_bones": _share_of_bones(reference),
             **{name: max(0.0, float(cosine)) for name, cosine, shown in channels if shown > 0},
         }
+
+
+def _match(recordings: Sequence[_Candidate], log_ratio: float, shortlist: Shortlist, dances: int) -> Match:
+    """The match of a dance by its recordings, best first, with their pooled ratio."""
+    best = recordings[0]
+    _, first, last = best.bounds
+    references = [shortlist.word_store.read_track(one.bounds[0]) for one in recordings]
+    every = [
+        one.describe(shortlist.facts, reference)
+        for one, reference in zip(recordings, references, strict=True)
+    ]
+    evalue, reference = evalue_of(log_ratio, dances), references[0]
+    verdict = verdict_of(evalue)
+    timing = None if verdict == "no match" else best.measure_timing(reference)
+    return Match(
+        dance_id=shortlist.names[best.number],
+        score=every[0].score,
+        query=every[0].query,
+        reference=every[0].reference,
+        mirrored=every[0].mirrored,
+        tempo=every[0].tempo,
+        dancer=best.query.dancer,
+        reference_dancer=every[0].reference_dancer,
+        track=every[0].track,
+        segment=reference.span(first, last),
+        verdict=verdict,
+        log_ratio=log_ratio,
+        evalue=evalue,
+        same_performance=timing is not None and timing.same_performance,
+        parts=best.parts(reference) | _timing_parts(timing),
+        passages=best.variant.find_passages(reference, PASSAGES),
+        recordings=tuple(every),
+    )
 
 
 def _timing_parts(timing: Timing | None) -> dict[str, float]:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.search.words.word_store import Bones
 from dancematch.types import BONE_NUMBERS, BONE_SCALE, BONES_UNSEEN, BoneArray, Fingerprint, FloatArray
 
@@ -66,7 +66,7 @@ class SynchronyQuery:
     def compare(self, candidates: Bones) -> Synchrony:
         """Return the best line in each candidate."""
         offsets = candidates.offsets
-        found = np.zeros((5, len(offsets) - 1), np.float32)  # the first five fields of `Synchrony`
+        found = np.zeros((len(offsets) - 1, 5), np.float32)  # the first five fields of `Synchrony`
         tempi = np.zeros(len(offsets) - 1, np.int64)
         most = max(1, _PRODUCTS // max(1, len(self._values)))
         first = 0
@@ -77,10 +77,10 @@ class SynchronyQuery:
             bounds = offsets[first : end + 1] - offsets[first]
             _best_lines(
                 products, self._values, self._seen, values, seen, bounds, self._ways, self._seconds,
-                found[:, first:end], tempi[first:end],
+                found[first:end], tempi[first:end],
             )  # fmt: skip
             first = end
-        heights, strengths, ratios, overlaps, places = found
+        heights, strengths, ratios, overlaps, places = np.ascontiguousarray(found.T)
         return Synchrony(heights, strengths, ratios, overlaps, places, tempi)
 
 
@@ -128,11 +128,13 @@ def unpack_bones(bones: BoneArray) -> tuple[FloatArray, FloatArray]:
     """Directions as they are, 0 where unseen, [steps, 20]; and which bones are seen, [steps, 10]."""
     values = np.empty(bones.shape, np.float32)
     seen = np.empty((len(bones), bones.shape[1] // 2), np.float32)
-    _unpack(np.ascontiguousarray(bones), values, seen)
+    read_only = np.ascontiguousarray(bones).view()
+    read_only.flags.writeable = False  # the kernel is compiled for one kind
+    _unpack(read_only, values, seen)
     return values, seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unpack(bones, values, seen):  # type: ignore[no-untyped-def]
     numbers, shown, result = bones.ravel(), seen.ravel(), values.ravel()
     for bone in range(len(shown)):
@@ -143,7 +145,7 @@ def _unpack(bones, values, seen):  # type: ignore[no-untyped-def]
         result[2 * bone + 1] = flag * np.float32(y) / np.float32(BONE_SCALE)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _best_lines(products, query, shown, values, seen, offsets, ways, seconds, found, tempi):  # type: ignore[no-untyped-def]
     longest, furthest = 0, ways[:, -1].max()
     for candidate in range(len(offsets) - 1):
@@ -169,11 +171,11 @@ def _best_lines(products, query, shown, values, seen, offsets, ways, seconds, fo
             if tempo < len(ways) - 1:
                 _add_lines(products, first, end, ways[tempo], sums)
                 _score_lines(sums, own, theirs, ways[tempo], end - first, seconds, shared, lines)
-            _describe(lines, end - first + ways[tempo, -1], ways[tempo, -1], at, seconds, found[:, candidate])
+            _describe(lines, end - first + ways[tempo, -1], ways[tempo, -1], at, seconds, found[candidate])
             tempi[candidate] = tempo
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _shares(seen):  # type: ignore[no-untyped-def]
     """In which share of its steps each bone is seen."""
     shares = np.zeros(seen.shape[1], np.float32)
@@ -183,7 +185,7 @@ def _shares(seen):  # type: ignore[no-untyped-def]
     return shares / np.float32(max(1, len(seen)))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _running(values, seen, shares):  # type: ignore[no-untyped-def]
     """Running sums of energy and of bones seen, each bone for the share in which the other side shows it."""
     sums = np.zeros((2, len(values) + 1), np.float32)
@@ -198,7 +200,7 @@ def _running(values, seen, shares):  # type: ignore[no-untyped-def]
     return sums
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _add_lines(products, first, end, way, sums):  # type: ignore[no-untyped-def]
     """The sum along each line; place 0 is where the query's last step meets the candidate's first."""
     length, last = end - first, way[-1]
@@ -210,7 +212,7 @@ def _add_lines(products, first, end, way, sums):  # type: ignore[no-untyped-def]
             line[place] += row[place]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _score_lines(sums, own, theirs, way, length, seconds, shared, lines):  # type: ignore[no-untyped-def]
     """Score each line; returns the place of the best that is long enough for a peak, -1 if none is.
 
@@ -247,7 +249,7 @@ def _score_lines(sums, own, theirs, way, length, seconds, shared, lines):  # typ
     return best
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _describe(lines, places, last, at, seconds, found):  # type: ignore[no-untyped-def]
     """Height, strength, ratio, overlap and offset of the peak, the latter between steps by a parabola."""
     power, count, near = np.float32(0), 0, int(PEAK_SECONDS / seconds)

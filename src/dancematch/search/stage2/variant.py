@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.search.stage1.histogram import (
     Weighting,
     channels_seen,
@@ -114,7 +114,7 @@ def _count_increments(weighting: Weighting) -> FloatArray:
     return np.stack([np.diff(values), np.diff(values**2)], axis=1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cosines(words, seen, offsets, shares, more):  # type: ignore[no-untyped-def]
     """`more` is `_count_increments`.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.search.settings import ALL_DANCES, DanceFilter
+from dancematch.search.words.label_sets import LabelSets
 from dancematch.search.words.word_store import SegmentBounds
 from dancematch.tracks import PackedTracks
 from dancematch.types import Fingerprint
@@ -65,15 +66,17 @@ FACTS = np.dtype(
     [
         ("key", np.int64),
         ("dance", np.int32),
+        ("recording", np.int32),
+        ("recording_key", np.int64),
         ("dancer", np.int32),
-        ("label", np.int32),
+        ("labels", np.int32),
         ("collection", np.int32),
         ("period", np.float32),
     ]
 )
 ENTRY = np.dtype([("track", np.int32), ("first", np.int32), ("last", np.int32)])
 BACKGROUND_TRACK = -1  # the track of an entry that is no dance of the catalogue
-_NAMELESS = -1  # a dance without a label or collection
+_NO_COLLECTION = -1
 
 
 class StoredEntries(NamedTuple):
@@ -83,20 +86,30 @@ class StoredEntries(NamedTuple):
     alive: NDArray[np.bool_]  # [tracks]
     entries: NDArray[Any]  # [entries] `ENTRY`
     names: list[str]  # of dances
-    texts: list[str]  # labels and collections
+    collections: list[str]
+    label_sets: list[list[str]]
 
 
 class Entries:
-    """The tracks and entries of a catalogue; those of removed dances keep their numbers."""
+    """The tracks and entries of a catalogue; those of removed dances keep their numbers.
+
+    Dances and recordings are numbered in the order of their first track. A recording is one key of one dance:
+    tracks of the same key and dance are of one recording.
+    """
 
     def __init__(self) -> None:
         self._facts = GrowingArray(np.zeros(0, FACTS))
         self._alive = GrowingArray(np.zeros(0, np.bool_))
         self._entries = GrowingArray(np.zeros(0, ENTRY))
-        self._track_counts = GrowingArray(np.zeros(0, np.int32))  # per dance: tracks that are there
+        self._recording_dances = GrowingArray(np.zeros(0, np.int32))  # per recording: its dance
+        self._track_counts = GrowingArray(np.zeros(0, np.int32))  # per recording: tracks that are there
+        self._recording_counts = GrowingArray(np.zeros(0, np.int32))  # per dance: recordings that are there
         self.names: list[str] = []  # dances by number
-        self._texts: dict[str, int] = {}  # labels and collections
+        self._collections: dict[str, int] = {}
+        self._label_sets = LabelSets()
         self.dances = 0  # how many are there
+        self.recordings = 0  # how many are there
+        self._limited: dict[int | None, int] = {}  # recordings by the limit per dance; new with each change
         self.background = range(0)  # entries of unrelated dances: always the first
 
     # A search needs neither of these two: after opening, the first change makes them.
@@ -127,26 +140,58 @@ class Entries:
                 numbers[name] = len(numbers)
                 self.names.append(name)
         facts["dance"] = [numbers[name] for name in tracks.dance_ids]
+        facts["recording_key"] = tracks.recording_keys
+        facts["recording"] = self._number_recordings(facts["dance"], facts["recording_key"], known)
         facts["dancer"] = tracks.dancers
-        facts["label"] = [self._text(text) for text in tracks.labels]
-        facts["collection"] = [self._text(text) for text in tracks.collections]
+        facts["labels"] = [self._label_sets.number(labels) for labels in tracks.labels]
+        facts["collection"] = [self._number_collection(name) for name in tracks.collections]
         by_key.update(zip(tracks.keys.tolist(), range(first, first + len(tracks)), strict=True))
         rows = _entries_of(tracks, first)
         # A concurrent search finds a track as soon as it is alive; all else must be there by then.
         self._entries.extend(rows)
+        self._recording_counts.extend(np.zeros(len(numbers) - known, np.int32))
         self._facts.extend(facts)
         self._alive.extend(np.ones(len(tracks), np.bool_))
-        self._track_counts.extend(np.zeros(len(numbers) - known, np.int32))
-        self._count(facts["dance"], 1)
+        self._count(facts["recording"], 1)
         return _bounds_of(rows)
 
-    def _count(self, dances: NDArray[np.integer], change: int) -> None:
-        """Count tracks of dances as added or removed."""
-        np.add.at(self._track_counts.rows, dances, change)
-        self.dances = int(np.count_nonzero(self._track_counts.rows))
+    def _number_recordings(
+        self, dances: NDArray[np.integer], keys: NDArray[np.integer], known: int
+    ) -> list[int]:
+        """The numbers of the recordings with these keys; new ones get the next.
 
-    def _text(self, text: str | None) -> int:
-        return _NAMELESS if text is None else self._texts.setdefault(text, len(self._texts))
+        Only dances below `known` can have recordings already.
+        """
+        facts, earlier = self._facts.rows, np.unique(dances[dances < known])
+        facts = facts[np.isin(facts["dance"], earlier)] if len(earlier) else facts[:0]
+        pairs = zip(facts["dance"].tolist(), facts["recording_key"].tolist(), strict=True)
+        numbers = dict(zip(pairs, facts["recording"].tolist(), strict=True))
+        found, new = list[int](), list[int]()
+        for pair in zip(dances.tolist(), keys.tolist(), strict=True):
+            if pair not in numbers:
+                numbers[pair] = len(self._recording_dances) + len(new)
+                new.append(pair[0])
+            found.append(numbers[pair])
+        self._track_counts.extend(np.zeros(len(new), np.int32))
+        self._recording_dances.extend(np.array(new, np.int32))
+        return found
+
+    def _count(self, recordings: NDArray[np.integer], change: int) -> None:
+        """Count tracks of recordings as added or removed."""
+        tracks, touched = self._track_counts.rows, np.unique(recordings)
+        before = tracks[touched] > 0
+        np.add.at(tracks, recordings, change)
+        after = (tracks[touched] > 0).astype(np.int32)
+        np.add.at(self._recording_counts.rows, self._recording_dances.rows[touched], after - before)
+        self._count_all()
+
+    def _count_all(self) -> None:
+        self.dances = int(np.count_nonzero(self._recording_counts.rows))
+        self.recordings = int(np.count_nonzero(self._track_counts.rows))
+        self._limited = {}
+
+    def _number_collection(self, name: str | None) -> int:
+        return _NO_COLLECTION if name is None else self._collections.setdefault(name, len(self._collections))
 
     def remove(self, keys: Sequence[int]) -> dict[int, int]:
         """Remove tracks, those of them that are known; returns track numbers by key."""
@@ -154,7 +199,7 @@ class Entries:
         tracks = list(known.values())
         if tracks:
             self._alive.rows[tracks] = False
-            self._count(self.dances_of(np.array(tracks)), -1)
+            self._count(self.recordings_of(np.array(tracks)), -1)
         return known
 
     def of_tracks(self, tracks: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -192,6 +237,10 @@ class Entries:
         """Return the numbers of the tracks' dances."""
         return np.asarray(self._facts.rows["dance"][tracks])
 
+    def recordings_of(self, tracks: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return the numbers of the tracks' recordings."""
+        return np.asarray(self._facts.rows["recording"][tracks])
+
     @property
     def tracks_count(self) -> int:
         """How many tracks are there."""
@@ -205,10 +254,10 @@ class Entries:
     def allowed(self, only: DanceFilter) -> NDArray[np.bool_]:
         """Return whether a search for `only` may find each track."""
         facts, allowed = self._facts.rows, self._alive.rows.copy()
-        for name in ("label", "collection"):
-            text = getattr(only, name)
-            if text is not None:
-                allowed &= facts[name] == self._texts.get(text, len(self._texts))
+        if only.label is not None:
+            allowed &= np.isin(facts["labels"], self._label_sets.with_label(only.label))
+        if only.collection is not None:
+            allowed &= facts["collection"] == self._collections.get(only.collection, len(self._collections))
         if only.periodic is not None:
             allowed &= np.isfinite(facts["period"]) == only.periodic
         if only.but:
@@ -220,7 +269,7 @@ class Entries:
     def dances_named(self, names: Iterable[str]) -> list[int]:
         """Return the numbers of those dances that are there."""
         numbers = [self._numbers[name] for name in names if name in self._numbers]
-        return [number for number in numbers if self._track_counts.rows[number]]
+        return [number for number in numbers if self._recording_counts.rows[number]]
 
     def dances_searched(self, only: DanceFilter) -> int:
         """Return how many dances an E-value counts: those the filters leave, whatever `among` says."""
@@ -233,6 +282,16 @@ class Entries:
             return self.dances
         return int(np.count_nonzero(np.bincount(self.dances_of(np.flatnonzero(allowed)))))
 
+    def recordings_among(self, allowed: NDArray[np.bool_], only: DanceFilter, per_dance: int | None) -> int:
+        """Return how many recordings the allowed tracks are of, counting at most `per_dance` of one dance."""
+        if only == ALL_DANCES:
+            limited = self._limited
+            if per_dance not in limited:
+                limited[per_dance] = _sum_limited(self._recording_counts.rows, per_dance)
+            return limited[per_dance]
+        recordings = np.flatnonzero(np.bincount(self.recordings_of(np.flatnonzero(allowed))))
+        return _sum_limited(np.bincount(self._recording_dances.rows[recordings]), per_dance)
+
     def entries_among(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether each entry is of an allowed track."""
         tracks = self._entries.rows["track"]
@@ -242,7 +301,7 @@ class Entries:
     def stored(self) -> StoredEntries:
         """All of it, as the index cache holds it."""
         rows = (self._facts.rows, self._alive.rows.copy(), self._entries.rows)
-        return StoredEntries(*rows, list(self.names), list(self._texts))
+        return StoredEntries(*rows, list(self.names), list(self._collections), self._label_sets.stored)
 
     @classmethod
     def restore(cls, stored: StoredEntries, background: int) -> "Entries":
@@ -250,12 +309,23 @@ class Entries:
         made = cls()
         made._facts, made._alive = GrowingArray(stored.facts), GrowingArray(stored.alive.copy())
         made._entries, made.names = GrowingArray(stored.entries), stored.names
-        made._texts = {text: number for number, text in enumerate(stored.texts)}
-        living = stored.facts["dance"][stored.alive]
-        made._track_counts = GrowingArray(np.bincount(living, minlength=len(made.names)).astype(np.int32))
-        made.dances = int(np.count_nonzero(made._track_counts.rows))
+        made._collections = {name: number for number, name in enumerate(stored.collections)}
+        made._label_sets = LabelSets(stored.label_sets)
+        recordings, dances = stored.facts["recording"], stored.facts["dance"]
+        of_each = np.zeros(int(recordings.max(initial=-1)) + 1, np.int32)
+        of_each[recordings] = dances
+        tracks = np.bincount(recordings[stored.alive], minlength=len(of_each))
+        counts = np.bincount(of_each[tracks > 0], minlength=len(made.names))
+        made._recording_dances = GrowingArray(of_each)
+        made._track_counts = GrowingArray(tracks.astype(np.int32))
+        made._recording_counts = GrowingArray(counts.astype(np.int32))
+        made._count_all()
         made.background = range(background)
         return made
+
+
+def _sum_limited(counts: NDArray[np.integer], most: int | None) -> int:
+    return int((counts if most is None else np.minimum(counts, most)).sum())
 
 
 def _bounds_of(rows: NDArray[Any]) -> SegmentBounds:

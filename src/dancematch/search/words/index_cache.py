@@ -32,7 +32,7 @@ from dancematch.search.words.word_store import WordStore
 from dancematch.tracks import PackedWords
 from dancematch.types import BONE_NUMBERS
 
-FORMAT = 3
+FORMAT = 4
 ABOUT = "engine.json"
 # Unchecked where they are large: no number in them leads outside an array.
 _UNCHECKED = {"words", "seen", "bones", "keys", "starts", "occurrences", "times"}
@@ -90,7 +90,8 @@ def _write(folder: Path, stamp: str, model: Mapping[str, Any], index: SearchInde
     }
     checks = {name: write_parts(_path(folder, name), *parts) for name, parts in arrays.items()}
     write_columns(folder, index.columns.contents(stamp))
-    write_json(folder / "dances.json", {"names": stored.names, "texts": stored.texts})
+    named = {"names": stored.names, "collections": stored.collections, "label_sets": stored.label_sets}
+    write_json(folder / "dances.json", named)
     about = {
         "format": FORMAT,
         "stamp": stamp,
@@ -145,9 +146,9 @@ def _read(folder: Path, about: Mapping[str, Any], columns: HistogramColumns) -> 
         split_array(whole("occurrences", np.uint32), sizes),
         split_array(whole("times", np.uint16), sizes),
     )
-    names = read_json(folder / "dances.json")
+    named = read_json(folder / "dances.json")
     arrays = (whole("facts", FACTS), whole("living", np.bool_), whole("entries", ENTRY))
-    stored = StoredEntries(*arrays, names["names"], names["texts"])
+    stored = StoredEntries(*arrays, named["names"], named["collections"], named["label_sets"])
     _require_whole(stored, tracks, columns)
     postings.restore(runs, stored.alive.copy())
     entries = Entries.restore(stored, about["background"])
@@ -157,7 +158,10 @@ def _read(folder: Path, about: Mapping[str, Any], columns: HistogramColumns) -> 
 
 def _require_whole(stored: StoredEntries, tracks: int, columns: HistogramColumns) -> None:
     """Raise a ValueError if the parts are not of one index."""
-    dances = stored.facts["dance"].max(initial=-1) + 1
+    dances, recordings, label_sets = (
+        stored.facts[name].max(initial=-1) + 1 for name in ("dance", "recording", "labels")
+    )
     same = tracks == len(stored.facts) == len(stored.alive) and columns.next_id == len(stored.entries)
-    if not same or dances > len(stored.names):
+    numbered = dances <= len(stored.names) and recordings <= tracks and label_sets <= len(stored.label_sets)
+    if not (same and numbered):
         raise ValueError("the parts do not belong together")

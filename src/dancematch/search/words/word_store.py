@@ -12,9 +12,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dancematch.search.kernels.kernel import kernel
 from dancematch.tracks import PackedWords
 from dancematch.types import BONE_NUMBERS, BoneArray, Fingerprint
 
@@ -148,6 +148,8 @@ class WordStore:
         for chunk, chosen, inside in _by_chunk(chunks, bounds.tracks):
             starts = chunk.offsets[inside] + bounds.firsts[chosen]
             _copy(chunk.words, chunk.seen, starts, chosen, offsets, self.vocabulary, words, seen)
+        for array in (words, offsets):  # as a cohort's are: kernels are compiled for one kind
+            array.flags.writeable = False
         return Segments(words, seen, offsets)
 
 
@@ -175,7 +177,7 @@ def _by_chunk(
         yield chunks.packed[number], chosen, tracks[chosen] - chunks.firsts[number]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy(words, seen, starts, chosen, offsets, vocabulary, to_words, to_seen):  # type: ignore[no-untyped-def]
     """Copy segments to their places, one byte per bit of `seen`.
 

@@ -1,1 +1,1 @@
-"""Files on disk: uploads, and the videos of dances where they are kept."""
+"""Files on disk: uploads, and the videos of recordings where they are kept."""

@@ -43,8 +43,7 @@ async def receive(
 
     `declared` is the length that the sender claims.
     """
-    expected = int(declared) if declared is not None and declared.isdecimal() else 0
-    _check_size(expected, options, on_large)
+    _check_size(_declared_size(declared), options, on_large)
     path = folder / f"{secrets.token_hex(16)}.part"
     try:
         digest, size = await _write(pieces, path, options, on_large)
@@ -57,22 +56,63 @@ async def receive(
         path.unlink(missing_ok=True)  # by now it has another name, or is refused
 
 
+async def receive_text(
+    pieces: AsyncIterator[bytes], options: Options, *, declared: str | None, most: int
+) -> bytes:
+    """A request's body of at most so many bytes, at the pace of an upload; it may be empty."""
+    received = bytearray()
+
+    def keep(piece: bytes) -> None:
+        received.extend(piece)
+        _require_at_most(len(received), most)
+
+    _require_at_most(_declared_size(declared), most)
+    try:
+        await _receive_in_time(pieces, options, keep)
+    except TimeoutError:
+        raise RefusedError(408, "too_slow", _too_slow(options)) from None
+    return bytes(received)
+
+
+def _require_at_most(size: int, most: int) -> None:
+    if size > most:
+        raise RefusedError(
+            413, "too_large", f"the body is larger than the {most / 1e6:g} MB that are allowed; split it"
+        )
+
+
+def _declared_size(declared: str | None) -> int:
+    return int(declared) if declared is not None and declared.isdecimal() else 0
+
+
 async def _write(
     pieces: AsyncIterator[bytes], path: Path, options: Options, on_large: Callable[[], None]
 ) -> tuple[str, int]:
     """Write the pieces; return their SHA-256 and size. Fails with TimeoutError where they come too slowly."""
     digest, size = hashlib.sha256(), 0
-    pace = _Pace(options.upload_seconds)
     with path.open("xb") as file:
-        async with asyncio.timeout_at(pace.deadline) as limit:
-            async for piece in pieces:
-                size += len(piece)
-                _check_size(size, options, on_large)
-                digest.update(piece)
-                file.write(piece)
-                if pace.advance(len(piece)):
-                    limit.reschedule(pace.deadline)
+
+        def write(piece: bytes) -> None:
+            nonlocal size
+            size += len(piece)
+            _check_size(size, options, on_large)
+            digest.update(piece)
+            file.write(piece)
+
+        await _receive_in_time(pieces, options, write)
     return digest.hexdigest(), size
+
+
+async def _receive_in_time(
+    pieces: AsyncIterator[bytes], options: Options, keep: Callable[[bytes], None]
+) -> None:
+    """Pass each piece to `keep`. Fails with TimeoutError where they come too slowly."""
+    pace = _Pace(options.upload_seconds)
+    async with asyncio.timeout_at(pace.deadline) as limit:
+        async for piece in pieces:
+            keep(piece)
+            if pace.advance(len(piece)):
+                limit.reschedule(pace.deadline)
 
 
 class _Pace:

@@ -1,4 +1,4 @@
-"""The videos of dances, where they are kept: one file per dance, named by its content."""
+"""The videos of recordings, where they are kept: one file each, named by its content."""
 
 import shutil
 from pathlib import Path
@@ -45,3 +45,7 @@ class VideoFolder:
     def delete(self, digest: str) -> None:
         """Remove the video with that content hash, if there is one."""
         self._path(digest).unlink(missing_ok=True)
+
+    def digests(self) -> list[str]:
+        """The content hashes of all videos."""
+        return [path.stem for path in self._folder.glob(f"*{_SUFFIX}")]

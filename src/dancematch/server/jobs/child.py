@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress
 from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.partial_analyses import OnPart
 from dancematch.pipeline.analysis.worker_process import (
     Worker,
     WorkerDiedError,
@@ -26,12 +27,23 @@ log = logging.getLogger(__name__)
 
 
 def analyse_upload(
-    source: Path, command: Sequence[str], limits: WorkLimits, *, on_progress: Progress, stop: threading.Event
+    source: Path,
+    setup: WorkerSetup,
+    *,
+    on_progress: Progress,
+    stop: threading.Event,
+    on_part: OnPart | None = None,
 ) -> Analysis:
-    """The dancers in a file; the worker is ended when `stop` is set (`WorkerStoppedError`)."""
-    task = _upload_task(limits, quick=False)
-    with _ends_as_sentences(limits), Worker(WorkerSetup(limits, command=tuple(command))) as worker:
-        return worker.analyse(source, task=task, on_progress=on_progress, stop=stop, attempts=1)
+    """The dancers in a file; the worker is ended when `stop` is set (`WorkerStoppedError`).
+
+    With `on_part`, which receives it, what has been read of a video is told while the rest is read.
+    """
+    assert setup.limits is not None  # noqa: S101  (a service always has some)
+    task = _upload_task(setup.limits, parts=on_part is not None)
+    with _ends_as_sentences(setup.limits), Worker(setup) as worker:
+        return worker.analyse(
+            source, task=task, on_progress=on_progress, on_part=on_part, stop=stop, attempts=1
+        )
 
 
 def cut_stills(
@@ -94,8 +106,8 @@ class QuickReaders:
             worker.close()
 
 
-def _upload_task(limits: WorkLimits, *, quick: bool) -> dict[str, object]:
-    return {"task": "upload", "quick": quick, "max_seconds": limits.video_seconds}
+def _upload_task(limits: WorkLimits, *, quick: bool = False, parts: bool = False) -> dict[str, object]:
+    return {"task": "upload", "quick": quick, "parts": parts, "max_seconds": limits.video_seconds}
 
 
 @contextmanager

@@ -4,17 +4,22 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dancematch.errors import DanceMatchError
 from dancematch.pipeline.analysis.file_analysis import Analysis
-from dancematch.pipeline.analysis.worker_process import WorkerStoppedError
+from dancematch.pipeline.analysis.partial_analyses import OnPart
+from dancematch.pipeline.analysis.worker_process import WorkerSetup, WorkerStoppedError
+from dancematch.pose.processor_threads import share_of_threads
 from dancematch.server.jobs.child import analyse_upload
+from dancematch.server.jobs.partial_answers import PartialAnswers
 from dancematch.server.jobs.table import Job, JobTable
 from dancematch.server.limits import CANCEL_SECONDS, MAX_ATTEMPTS, RETRY_QUEUE
 from dancematch.server.options import Options
 from dancematch.server.problems import Redaction, RefusedError, busy
+from dancematch.server.schemas.searches import SearchResponse
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +30,22 @@ _INTERNAL = {"error": "internal", "message": "the service failed over this file;
 
 
 class JobRunner:
-    """Takes jobs from the table, has their files analysed, and passes the analysis to `complete`."""
+    """Takes jobs from the table, has their files analysed, and passes the analysis to `complete`.
+
+    What has been read of a clip to search for is searched for meanwhile (`partial_answers`).
+    """
 
     def __init__(
-        self, table: JobTable, uploads: Path, options: Options, redaction: Redaction, complete: Complete
+        self,
+        table: JobTable,
+        uploads: Path,
+        options: Options,
+        redaction: Redaction,
+        complete: Complete,
+        partial_answers: PartialAnswers | None = None,
     ) -> None:
         self._table, self._uploads, self._options = table, uploads, options
-        self._redaction, self._complete = redaction, complete
+        self._redaction, self._complete, self._partial_answers = redaction, complete, partial_answers
         self._changed = threading.Condition()
         self._reserved: Counter[str | None] = Counter()  # places for uploads that are coming in, by address
         self._stopping = False
@@ -82,13 +96,19 @@ class JobRunner:
         """The share of a job that is done."""
         return 1.0 if job.state == "done" else self._progress.get(job.job_id, 0.0)
 
+    def partial_answer(self, job: Job) -> SearchResponse | None:
+        """The answer on what has been read of the clip of a search that runs, once there is one."""
+        if self._partial_answers is None or job.is_finished:
+            return None
+        return self._partial_answers.latest(job.job_id)
+
     @property
     def stopping(self) -> bool:
         """Whether the service is about to end."""
         return self._stopping
 
     def cancel(self, job: Job) -> bool:
-        """Cancel a job; False if it is too late: the dance is added, or is being added."""
+        """Cancel a job; False if it is too late: the recording is added, or is being added."""
         with self._changed:
             running = self._running.get(job.job_id)
             if running is not None:
@@ -116,6 +136,8 @@ class JobRunner:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
+        if self._partial_answers is not None:
+            self._partial_answers.close()
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -126,6 +148,8 @@ class JobRunner:
                 self._table.finish(job.job_id, "failed", error=_INTERNAL)
                 self._delete_upload(job)
             finally:
+                if self._partial_answers is not None:
+                    self._partial_answers.drop(job.job_id)
                 with self._changed:
                     self._running.pop(job.job_id, None)
                     self._cancelled.discard(job.job_id)
@@ -149,10 +173,10 @@ class JobRunner:
             self._progress[job.job_id] = _ANALYSIS_SHARE * share
 
         try:
+            source, setup = self._uploads / job.upload, self._worker_setup(job)
             analysis = analyse_upload(
-                self._uploads / job.upload, self._options.worker, self._options.work,
-                on_progress=report_progress, stop=stop,
-            )  # fmt: skip
+                source, setup, on_progress=report_progress, stop=stop, on_part=self._on_part(job)
+            )
             if stop.is_set():
                 raise WorkerStoppedError
             result = self._complete(job, analysis)
@@ -168,6 +192,20 @@ class JobRunner:
         else:
             self._table.finish(job.job_id, "done", result=result)
         self._delete_upload(job)
+
+    def _on_part(self, job: Job) -> OnPart | None:
+        """What to do with the parts of a job's clip; None where they are not wanted."""
+        if self._partial_answers is None or job.kind != "search":
+            return None
+        return partial(self._partial_answers.search, job)
+
+    def _worker_setup(self, job: Job) -> WorkerSetup:
+        return WorkerSetup(
+            self._options.work,
+            command=tuple(self._options.worker),
+            posters=job.kind == "add" and bool(job.parameters.get("poster")),
+            threads=share_of_threads(self._options.workers),
+        )
 
     def _delete_upload(self, job: Job) -> None:
         (self._uploads / job.upload).unlink(missing_ok=True)

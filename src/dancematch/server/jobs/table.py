@@ -19,7 +19,7 @@ FINISHED: tuple[JobState, ...] = ("done", "failed", "cancelled")
 _TABLE = """
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
-    state TEXT NOT NULL, upload TEXT NOT NULL, digest TEXT NOT NULL, filename TEXT, dance_id TEXT,
+    state TEXT NOT NULL, upload TEXT NOT NULL, digest TEXT NOT NULL, filename TEXT, dance TEXT,
     parameters TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, created TEXT NOT NULL, started TEXT,
     finished TEXT, error TEXT, result TEXT
 );
@@ -40,8 +40,8 @@ class Job:
     upload: str  # the file's name in the folder of uploads
     digest: str
     filename: str | None = None  # the sender's name for the file
-    dance_id: str | None = None  # the name of the dance to add
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or of the new dance
+    dance: str | None = None  # the name of the dance to add to
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the search, or of the new recording
     job_id: str = field(default_factory=lambda: secrets.token_hex(16))
     state: JobState = "waiting"
     attempts: int = 0
@@ -149,6 +149,12 @@ class JobTable:
     def delete(self, job_id: str) -> None:
         """Remove a job from the table."""
         self._execute("DELETE FROM jobs WHERE job_id = ?", job_id)
+
+    def forget(self, digest: str) -> None:
+        """Delete finished jobs about a file, and what the log beside the table still has of them."""
+        finished = "state NOT IN ('waiting', 'running')"
+        self._execute(f"DELETE FROM jobs WHERE digest = ? AND {finished}", digest)  # noqa: S608  (text of ours)
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close the file."""

@@ -1,10 +1,11 @@
 """The service's worker process: the pipeline's, with two further tasks.
 
-A request `{"task": "upload", "source": ..., "target": FOLDER, "quick": ...}` analyses a file that is told by
-its content alone; with `quick`, what takes long (a video, a format that needs much) is left unread: the
-analysis then has neither motions nor words. `{"task": "stills", "source": ..., "target": FILE, "moments":
-[...], "marks": [...]}` writes the stills of a video at these moments, around a dancer's joints where they are
-known (`report.footage.cut_stills`).
+A request `{"task": "upload", "source": ..., "target": FOLDER, "quick": ..., "parts": ...}` analyses a file
+that is told by its content alone. With `quick`, what takes long (a video, a format that needs much) is left
+unread: the analysis then has neither motions nor words. With `parts`, what has been read of a video is told
+while the rest is read. `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}`
+writes the stills of a video at these moments, around a dancer's joints where they are known
+(`report.footage.cut_stills`).
 """
 
 import sys
@@ -20,9 +21,10 @@ from dancematch.formats import registry
 from dancematch.pipeline.analysis import worker
 from dancematch.pipeline.analysis.file_analysis import Analysis, read_motion_upload, write_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
+from dancematch.pipeline.analysis.partial_analyses import PartWriter
 from dancematch.pipeline.analysis.worker import Analyser
 from dancematch.pose.stills import Still
-from dancematch.server.limits import MAX_DANCERS
+from dancematch.server.limits import MAX_DANCERS, MAX_PART_DANCER_SECONDS
 
 if TYPE_CHECKING:
     from dancematch.pose import PoseEstimator
@@ -36,16 +38,31 @@ def main(
 
 
 def _analyse_upload(request: Mapping[str, Any], analyser: Analyser) -> None:
-    source = Path(request["source"])
+    source, target = Path(request["source"]), Path(request["target"])
     suffix = formats.detect_suffix(source)
-    if suffix is None:
-        found = Analysis(source) if request["quick"] else analyser.analyse_video(source)
+    if suffix is None and request["quick"]:
+        found = Analysis(source)
+    elif suffix is None and request.get("parts"):
+        found = _analyse_in_parts(source, target, analyser)
+    elif suffix is None:
+        found = analyser.analyse_video(source)
     elif request["quick"] and all(one.is_isolated for one in registry.formats_with(suffix)):
         found = Analysis(source, kind="motion file")
     else:
         found = read_motion_upload(source, suffix)
     check_lengths(found, request["max_seconds"])
-    write_analysis(Path(request["target"]), found)
+    write_analysis(target, found)
+
+
+def _analyse_in_parts(source: Path, target: Path, analyser: Analyser) -> Analysis:
+    """The dancers of a video; those of its parts are sent as far as a search for them takes a moment."""
+    parts = PartWriter(target)
+    found = Analysis(source)
+    for found in analyser.analyse_video_progressively(source):
+        is_short = found.dancer_seconds <= MAX_PART_DANCER_SECONDS and len(found.motions) <= MAX_DANCERS
+        if found.read_seconds is not None and is_short:
+            analyser.send_part(parts, found)
+    return found
 
 
 def check_lengths(found: Analysis, max_seconds: float) -> None:

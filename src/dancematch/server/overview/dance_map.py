@@ -36,16 +36,17 @@ class DanceMap:
         return self._drawn[1]
 
     def _make(self, limit: int) -> MapResponse:
-        names = self._catalogue.some_names(limit)
-        with_motion = self._catalogue.with_skeletons(names)
-        # Reversed, so that the first dancer of a dance is the one that stays.
-        tracks = {track.dance_id: track for track in reversed(self._catalogue.tracks(names))}
-        chosen = [tracks[name] for name in names if name in tracks]
+        chosen_ids, names = self._catalogue.some_dance_ids(limit), self._catalogue.names()
+        with_motion = self._catalogue.with_skeletons(chosen_ids)
+        # Reversed, so that the first dancer of a dance's first recording is the one that stays.
+        tracks = {track.dance_id: track for track in reversed(self._catalogue.tracks(chosen_ids))}
+        chosen = [tracks[one] for one in chosen_ids if one in tracks and one in names]
         places, explained = project([track.fingerprint for track in chosen])
         points = [
             MapPointResponse(
                 dance_id=track.dance_id,
-                label=track.label,
+                name=names[track.dance_id],
+                labels=track.labels,
                 collection=track.collection,
                 motion=track.dance_id in with_motion,
                 x=round(float(x), 4),

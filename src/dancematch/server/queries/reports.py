@@ -27,12 +27,12 @@ def write_report(
     is_best = search.match(match.dance_id).dancer == match.dancer  # the report finds it among all dancers
     # Names alone, as in errors: a report does not reveal the paths of this machine.
     model = () if options.model is None else ("--model", Path(options.model).name)
-    names = Path(catalogue.where).name, search.clip.name, match.dance_id
+    names = Path(catalogue.where).name, search.clip.name, match.name
     found = gather_evidence(
         catalogue,
         query if is_best else replace(query, dancers=(query.dancer(match.dancer),)),
         search.clip,
-        dance_id=match.dance_id,
+        dance=match.dance_id,
         max_evalue=limit,
         footage=_footage(options, search, clip) if clip and query.images else None,
         command=command_for(*names, *limit_option(limit), *model),

@@ -3,13 +3,15 @@
 import secrets
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.query import QueryClip, query_of_motions, query_of_words
+from dancematch.pipeline.query import query_of_analysis, query_of_motions
 from dancematch.report.compare import compare
 from dancematch.report.evidence import QueryFile
-from dancematch.search.engine import Query
+from dancematch.search.query import Query
 from dancematch.search.settings import DanceFilter
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.table import now
@@ -22,7 +24,7 @@ from dancematch.server.queries.reports import write_report
 from dancematch.server.schemas.explanations import DifferencesResponse, ExplanationResponse
 from dancematch.server.schemas.requests import SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
-from dancematch.types import Fingerprint
+from dancematch.types import Fingerprint, Match
 
 _DEFAULT_NAME = "clip"  # of a file that came without a name
 
@@ -42,41 +44,43 @@ class SearchService:
 
     def search(self, request: SearchRequest, digest: str, analysis: Analysis) -> SearchResponse:
         """Search for the dancers that were found in a file."""
-        tokeniser = self._catalogue.tokeniser
-        if analysis.kind == "motion words":
-            query = query_of_words(analysis.words, tokeniser)
-        else:
-            query = query_of_motions(
-                analysis.motions, tokeniser, "the file", analysis.ignored, analysis.images
-            )
-        file = QueryFile(request.filename or _DEFAULT_NAME, digest, analysis.kind)
-        return self._answer(query, request, file)
-
-    def _answer(self, query: QueryClip, request: SearchRequest, file: QueryFile) -> SearchResponse:
-        began = time.perf_counter()
-        only = DanceFilter(request.label, request.collection, request.periodic)
-        answer = self._catalogue.search(query, limit=request.limit, max_evalue=request.max_evalue, only=only)
+        answer, facts = self._search(request, analysis)
         self._metrics.count_search(answer.verdict)
-        response = SearchResponse.of(
-            answer,
-            search_id=secrets.token_hex(16) if request.keep else None,
-            filename=request.filename,
-            created=now(),
-            max_evalue=request.max_evalue,
-            searched=self._catalogue.searcher.tracks,
-            elapsed_seconds=round(time.perf_counter() - began, 4),
-            picture=bool(query.images),
-        )
+        file = QueryFile(request.filename or _DEFAULT_NAME, digest, analysis.kind)
+        if request.review:
+            self._catalogue.keep_for_review(answer, file.name, file.sha256)
+        search_id = secrets.token_hex(16) if request.keep else None
+        response = SearchResponse.of(answer, search_id=search_id, **facts)
         if response.search_id:
             self.held.add(response.search_id, HeldSearch(response, answer, file))
         return response
+
+    def search_part(self, request: SearchRequest, part: Analysis) -> SearchResponse:
+        """Search for what has been read of a video: not held, not counted, not kept for review."""
+        answer, facts = self._search(request, part)
+        return SearchResponse.of(answer, search_id=None, **facts)
+
+    def _search(self, request: SearchRequest, analysis: Analysis) -> tuple[Answer, dict[str, Any]]:
+        """The answer, and what else its response says of the search."""
+        query = query_of_analysis(analysis, self._catalogue.tokeniser, "the file")
+        began = time.perf_counter()
+        only = DanceFilter(request.label, request.collection, request.periodic)
+        answer = self._catalogue.search(query, limit=request.limit, max_evalue=request.max_evalue, only=only)
+        facts = {
+            "filename": request.filename,
+            "created": now(),
+            "max_evalue": query.limit_evalue(request.max_evalue),
+            "searched": self._catalogue.searcher.tracks,
+            "elapsed_seconds": round(time.perf_counter() - began, 4),
+            "picture": bool(query.images),
+        }
+        return answer, facts
 
     def explain(self, search_id: str, dance_id: str, dancer: int | None = None) -> ExplanationResponse:
         """Why one of the candidates of a search is like the clip."""
         search = self.held.find(search_id)
         match = search.match(dance_id, dancer)
-        known = [track.fingerprint for track in self._catalogue.tracks([dance_id])]
-        require_explainable(search.query.dancer(match.dancer).words, known)
+        self._require_explainable(search, match)
         why, evidence = self._catalogue.explain(search.query, match)
         return ExplanationResponse.of(search_id, match, why, evidence)
 
@@ -84,24 +88,30 @@ class SearchService:
         """Where the clip differs from one of the candidates, moment by moment."""
         search = self.held.find(search_id)
         match = search.match(dance_id, dancer)
-        motions = self._catalogue.motions(dance_id)
+        dancers = self._catalogue.dancers(match.recording_id or "").values()
+        motions = [motion for motion in dancers if motion is not None]
         if not motions:
-            raise not_found("not_found", f"no skeletons of {dance_id!r} were kept, or it is gone")
+            raise not_found("not_found", f"no skeletons of {match.name!r} were kept, or it is gone")
         tokeniser, own = self._catalogue.tokeniser, search.query.dancer(match.dancer)
-        known = query_of_motions(motions, tokeniser, dance_id).dancers
+        known = query_of_motions(motions, tokeniser, match.name).dancers
         require_explainable(own.words, [one.words for one in known])
         background = self._catalogue.background
-        found = compare([own], known, tokeniser, background, name=dance_id, mirrored=match.mirrored)
-        return DifferencesResponse.of(search_id, dance_id, found)
+        found = compare([own], known, tokeniser, background, name=match.name, mirrored=match.mirrored)
+        return DifferencesResponse.of(search_id, match, found)
 
     def report(
         self, search: HeldSearch, dance_id: str, dancer: int | None = None, clip: Upload | None = None
     ) -> str:
         """The evidence that the clip is one of the candidates, as an HTML page."""
         match = search.match(dance_id, dancer)
-        known = [track.fingerprint for track in self._catalogue.tracks([dance_id])]
-        require_explainable(search.query.dancer(match.dancer).words, known)
+        self._require_explainable(search, match)
         return write_report(self._catalogue, self._options, search, match, clip)
+
+    def _require_explainable(self, search: HeldSearch, match: Match) -> None:
+        """Refuse a match with the recording that fits best if to explain it would take minutes."""
+        known = self._catalogue.recording_tracks(match.recording_id or "")
+        own = search.query.dancer(match.dancer).words
+        require_explainable(own, [track.fingerprint for track in known])
 
 
 def require_explainable(query: Fingerprint, known: Sequence[Fingerprint]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from dancematch.server.access.dependencies import READER, GrantedScopes, ReadyService, require_write
@@ -14,7 +15,7 @@ from dancematch.server.jobs.table import Job, JobState
 from dancematch.server.problems import RefusedError, not_found
 from dancematch.server.routes.openapi import content, errors
 from dancematch.server.routes.uploads import address_of
-from dancematch.server.schemas.jobs import JobResponse, JobsResponse
+from dancematch.server.schemas.jobs import JobProgress, JobResponse, JobsResponse
 from dancematch.server.schemas.requests import Id
 from dancematch.server.service import Service
 
@@ -23,18 +24,24 @@ router = APIRouter(tags=["jobs"], dependencies=[READER])
 _EVENT_STREAM = "text/event-stream"
 _POLL_SECONDS = 0.2
 _KEEP_ALIVE_SECONDS = 15.0
+_EXAMPLE_EVENTS = 'event: progress\ndata: {"state":"running","progress":0.4,"ahead":0}\n\n'
 
 
 def describe_job(service: Service, job: Job, *, with_result: bool = True) -> JobResponse:
-    """A job with its progress and its place in the queue."""
+    """A job with its progress and its place in the queue; `with_result` also what was found, or so far."""
     return JobResponse.model_validate(
         vars(job)
+        | vars(_describe_progress(service, job))
         | {
-            "progress": service.runner.progress(job),
-            "ahead": service.table.count_ahead(job.job_id) if job.state == "waiting" else 0,
+            "partial": service.runner.partial_answer(job) if with_result else None,
             "result": job.result if with_result else None,
         }
     )
+
+
+def _describe_progress(service: Service, job: Job) -> JobProgress:
+    ahead = service.table.count_ahead(job.job_id) if job.state == "waiting" else 0
+    return JobProgress(state=job.state, progress=service.runner.progress(job), ahead=ahead)
 
 
 def _find(service: Service, job_id: str) -> Job:
@@ -66,17 +73,23 @@ def cancel_job(service: ReadyService, job_id: Id, granted: GrantedScopes) -> Non
     if job.is_finished:
         service.table.delete(job_id)
     elif not service.runner.cancel(job):
-        reason = f"{job.dance_id!r} was learnt, or is being learnt, before the job could be cancelled"
-        raise RefusedError(409, "too_late", f"{reason}; delete the dance if it is not wanted")
+        reason = f"{job.dance!r} was learnt, or is being learnt, before the job could be cancelled"
+        raise RefusedError(409, "too_late", f"{reason}; delete the recording if it is not wanted")
 
 
 @router.get(
     "/jobs/{job_id}/events",
     response_class=Response,
-    responses=errors(404, 429) | content(_EVENT_STREAM),
+    responses=errors(404, 429) | content(_EVENT_STREAM, example=_EXAMPLE_EVENTS),
 )
 async def follow_job(request: Request, service: ReadyService, job_id: Id) -> Response:
-    """The job whenever it changes, as server-sent events, until it is finished."""
+    """A job as server-sent events, until it is finished.
+
+    `progress` has its `state`, `progress` and `ahead`, whenever one changes. `answer`, while a video is read
+    that is searched for, is the answer on what has been read (a `SearchResponse` without `search_id`). The
+    last one, `done`, `failed` or `cancelled`, is the job (a `JobResponse`); a stream that ends without it was
+    broken off.
+    """
     _find(service, job_id)
     if HEADERS_ONLY in request.scope:
         return Response(media_type=_EVENT_STREAM)
@@ -97,19 +110,26 @@ class _EventStream(StreamingResponse):
 
 
 async def _events(service: Service, job_id: str) -> AsyncIterator[str]:
-    last_text, silent_seconds = "", 0.0
+    last_progress, last_answer, silent_seconds = None, None, 0.0
     while not service.runner.stopping:
         job = service.table.find(job_id)
         if job is None:
             return
-        text = describe_job(service, job).model_dump_json()
-        if text != last_text:
-            last_text, silent_seconds = text, 0.0
-            yield f"event: job\ndata: {text}\n\n"
-        elif silent_seconds >= _KEEP_ALIVE_SECONDS:
+        if job.is_finished:
+            yield _event(job.state, describe_job(service, job))
+            return
+        if (progress := _describe_progress(service, job)) != last_progress:
+            last_progress, silent_seconds = progress, 0.0
+            yield _event("progress", progress)
+        if (answer := service.runner.partial_answer(job)) is not None and answer is not last_answer:
+            last_answer, silent_seconds = answer, 0.0
+            yield _event("answer", answer)
+        if silent_seconds >= _KEEP_ALIVE_SECONDS:
             silent_seconds = 0.0
             yield ": still here\n\n"
-        if job.is_finished:
-            return
         await asyncio.sleep(_POLL_SECONDS)
         silent_seconds += _POLL_SECONDS
+
+
+def _event(name: str, content: BaseModel) -> str:
+    return f"event: {name}\ndata: {content.model_dump_json()}\n\n"

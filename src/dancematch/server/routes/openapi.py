@@ -19,6 +19,7 @@ _MEANINGS = {
     404: "It does not exist, or no longer",
     408: "The upload took too long",
     409: "The name or the content is taken, or it is too late",
+    412: "It has been changed meanwhile",
     413: "The upload is too large",
     421: "Another machine is meant",
     422: "A parameter or the file cannot be used",
@@ -35,6 +36,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def content(*media_types: str) -> dict[int | str, dict[str, Any]]:
+def content(*media_types: str, example: str | None = None) -> dict[int | str, dict[str, Any]]:
     """A 200 answer that is not JSON, for OpenAPI."""
-    return {200: {"content": {one: {"schema": {"type": "string"}} for one in media_types}}}
+    described: dict[str, Any] = {"schema": {"type": "string"}} | ({"example": example} if example else {})
+    return {200: {"content": dict.fromkeys(media_types, described)}}

@@ -6,7 +6,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from dancematch.server.access.dependencies import READER, ReadyService, Threads
+from dancematch.server.access.dependencies import (
+    READER,
+    GrantedScopes,
+    ReadyService,
+    Threads,
+    require_write,
+)
 from dancematch.server.problems import not_found
 from dancematch.server.queries.held_searches import HeldSearch
 from dancematch.server.routes.jobs import describe_job
@@ -42,9 +48,15 @@ _REPORT_POLICY = (
     responses=errors(408, 413, 429) | {202: {"model": JobResponse, "description": "A job: it takes a while"}},
 )
 async def search(
-    request: Request, service: ReadyService, threads: Threads, wanted: SearchParameters
+    request: Request,
+    service: ReadyService,
+    threads: Threads,
+    wanted: SearchParameters,
+    granted: GrantedScopes,
 ) -> Response:
     """Which known dance is this clip? A video, a motion file or words."""
+    if wanted.review:
+        require_write(granted)
     if wanted.label is not None or wanted.collection is not None:  # refused before the upload
         await threads.other(service.catalogue.require_any, wanted.label, wanted.collection)
     async with receive_upload(request, service) as pending:
@@ -127,7 +139,7 @@ async def show_report(
     """The evidence for a match as a page that needs no other file."""
     held = service.searches.held.find(search_id)
     page = await threads.other(service.searches.report, held, dance_id, dancer)
-    return _page_response(held, dance_id, page)
+    return _page_response(held, held.match(dance_id, dancer).name, page)
 
 
 @router.post(
@@ -149,11 +161,11 @@ async def show_report_with_pictures(
     held.match(dance_id, dancer)
     async with receive_upload(request, service) as pending:
         page = await threads.other(service.searches.report, held, dance_id, dancer, pending.upload)
-        return _page_response(held, dance_id, page)
+        return _page_response(held, held.match(dance_id, dancer).name, page)
 
 
-def _page_response(held: HeldSearch, dance_id: str, page: str) -> HTMLResponse:
-    name = quote(f"{held.clip.name} beside {dance_id}.html".replace("/", "_"), safe="")
+def _page_response(held: HeldSearch, dance: str, page: str) -> HTMLResponse:
+    name = quote(f"{held.clip.name} beside {dance}.html".replace("/", "_"), safe="")
     disposition = f"inline; filename=\"report.html\"; filename*=UTF-8''{name}"
     headers = {"Content-Security-Policy": _REPORT_POLICY, "Content-Disposition": disposition}
     return HTMLResponse(page.encode(errors="replace"), headers=headers)

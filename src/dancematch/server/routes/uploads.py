@@ -46,12 +46,12 @@ class PendingUpload:
         is_read = found.motions or found.words
         return found if is_read and found.dancer_seconds <= limits.MAX_QUICK_DANCER_SECONDS else None
 
-    def queue(self, kind: JobKind, parameters: Mapping[str, Any]) -> Job:
-        """Give it to a job."""
+    def queue(self, kind: JobKind, parameters: Mapping[str, Any], dance: str | None = None) -> Job:
+        """Give it to a job; one that adds it says to which dance."""
         self._reservation.take()
         job = Job(
             kind, self.upload.path.name, self.upload.digest,
-            parameters.get("filename"), parameters.get("dance_id"), parameters,
+            parameters.get("filename"), dance, parameters,
         )  # fmt: skip
         self._service.runner.submit(job)
         self._queued = True

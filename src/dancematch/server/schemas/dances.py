@@ -1,24 +1,48 @@
 """Dances of the catalogue: one, a page of them, their labels, their map."""
 
-from dataclasses import dataclass
-
 from pydantic import BaseModel
 
-from dancematch.catalogue.records import Dance
 from dancematch.server.schemas.base import EXAMPLE_TIME, with_example
+from dancematch.server.schemas.recordings import RecordingResponse
+
+_EXAMPLE = {
+    "name": "Thriller", "dance_id": "d3f0c2a9b8e7d6c", "labels": ["pop"], "collection": None, "notes": None,
+    "added": EXAMPLE_TIME, "dancers": 1, "seconds": 61.2, "period_seconds": 4.3, "period_strength": 0.8,
+    "motion": True, "video": False, "poster": None, "etag": "5d41402abc4b2a76b9719d911017c592",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class DanceResponse(Dance):
-    """A dance of the catalogue, and whether its skeletons and video are kept."""
+class DanceFacts(BaseModel):
+    """What is said of a dance, and what of it is kept."""
 
-    __pydantic_config__ = with_example(
-        dance_id="thriller", source="thriller.mp4", content_hash="9f86d081", seconds=61.2, label="pop",
-        collection=None, added=EXAMPLE_TIME, dancers=1, period_seconds=4.3, period_strength=0.8, motion=True,
-        video=False,
-    )  # fmt: skip
-    motion: bool = False
-    video: bool = False
+    name: str
+    dance_id: str
+    labels: tuple[str, ...]
+    collection: str | None
+    notes: str | None
+    added: str
+    dancers: int
+    seconds: float
+    period_seconds: float | None
+    period_strength: float | None
+    motion: bool  # whether skeletons of any recording are kept
+    video: bool  # whether the video of any recording is kept
+    poster: str | None  # the id of the first recording that has a poster
+    etag: str
+
+
+class DanceResponse(DanceFacts):
+    """A dance of the catalogue, with the number of its recordings."""
+
+    model_config = with_example(**_EXAMPLE, recordings=1)
+    recordings: int
+
+
+class DanceDetail(DanceFacts):
+    """A dance of the catalogue with its recordings."""
+
+    model_config = with_example(**_EXAMPLE, recordings=[])
+    recordings: list[RecordingResponse]
 
 
 class DancesResponse(BaseModel):
@@ -41,10 +65,12 @@ class MapPointResponse(BaseModel):
     """A dance on the map."""
 
     model_config = with_example(
-        dance_id="thriller", label="pop", collection=None, motion=True, x=0.31, y=-0.2
-    )
+        dance_id="d3f0c2a9b8e7d6c", name="Thriller", labels=["pop"], collection=None, motion=True, x=0.31,
+        y=-0.2,
+    )  # fmt: skip
     dance_id: str
-    label: str | None
+    name: str
+    labels: tuple[str, ...]
     collection: str | None
     motion: bool
     x: float

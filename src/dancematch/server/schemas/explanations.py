@@ -98,6 +98,8 @@ class DifferencesResponse(BaseModel):
 
     search_id: str
     dance_id: str
+    dance: str | None
+    recording_id: str | None
     mirrored: bool
     tempo: float
     same: bool
@@ -107,14 +109,16 @@ class DifferencesResponse(BaseModel):
     timeline: TimelineResponse
 
     @classmethod
-    def of(cls, search_id: str, dance_id: str, found: Comparison) -> "DifferencesResponse":
+    def of(cls, search_id: str, match: Match, found: Comparison) -> "DifferencesResponse":
         """The comparison, thinned to the moments that a player needs."""
         times = found.reference
         step = float(np.median(np.diff(times))) if len(times) > 1 else _MOMENT_SECONDS
         chosen = slice(None, None, max(1, round(_MOMENT_SECONDS / step)))
         return cls(
             search_id=search_id,
-            dance_id=dance_id,
+            dance_id=match.dance_id,
+            dance=match.dance,
+            recording_id=match.recording_id,
             mirrored=found.match.mirrored,
             tempo=found.tempo,
             same=found.same,

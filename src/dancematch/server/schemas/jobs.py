@@ -7,17 +7,20 @@ from pydantic import BaseModel, Field
 from dancematch.server.jobs.table import JobKind, JobState
 from dancematch.server.problems import ErrorResponse
 from dancematch.server.schemas.base import EXAMPLE_TIME, with_example
-from dancematch.server.schemas.dances import DanceResponse
+from dancematch.server.schemas.recordings import RecordingResponse
 from dancematch.server.schemas.searches import SearchResponse
 
 
 class JobResponse(BaseModel):
-    """Work that takes a while; `result` is the dance or the answer when it is done."""
+    """Work that takes a while; `result` is the recording or the answer when it is done.
+
+    While a video is read that is searched for, `partial` is the answer on what has been read.
+    """
 
     model_config = with_example(
         job_id="c3ab8ff13720e8ad9047dd39466b3c89", kind="search", state="running", progress=0.4, ahead=0,
-        created=EXAMPLE_TIME, started=EXAMPLE_TIME, finished=None, filename="a.mp4", dance_id=None,
-        error=None, result=None,
+        created=EXAMPLE_TIME, started=EXAMPLE_TIME, finished=None, filename="a.mp4", dance=None,
+        error=None, partial=None, result=None,
     )  # fmt: skip
     job_id: str
     kind: JobKind
@@ -26,9 +29,19 @@ class JobResponse(BaseModel):
     started: str | None
     finished: str | None
     filename: str | None
-    dance_id: str | None
+    dance: str | None
     error: ErrorResponse | None
-    result: SearchResponse | DanceResponse | None
+    partial: SearchResponse | None
+    result: SearchResponse | RecordingResponse | None
+    progress: Annotated[float, Field(ge=0, le=1)]
+    ahead: int
+
+
+class JobProgress(BaseModel):
+    """How far a job is: the data of an event `progress`."""
+
+    model_config = with_example(state="running", progress=0.4, ahead=0)
+    state: JobState
     progress: Annotated[float, Field(ge=0, le=1)]
     ahead: int
 

@@ -1,8 +1,9 @@
-"""Skeletons and motion words, of a dance or of a query."""
+"""Skeletons and motion words, of a recording or of a query."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from dancematch.motion import to_body15
@@ -16,14 +17,23 @@ from dancematch.types import SEEN_FROM, Fingerprint, Motion, Skeleton
 MILLIMETRE = 0.001
 
 
+JointNumbers = list[list[int]]
+
+
+def _number_unseen(seen: NDArray[np.bool_]) -> JointNumbers:
+    """Per frame, the numbers of the joints that the camera did not see: their places are guessed."""
+    return [np.flatnonzero(~joints).tolist() for joints in seen]
+
+
 class DancerMotionResponse(BaseModel):
-    """One dancer's frames: x, y, z of each joint in turn."""
+    """One dancer's frames: x, y, z of each joint in turn; `unseen` are the joints that are only guessed."""
 
     dancer: int
     fps: float
     start: float
     seconds: float
     frames: IntegerRows
+    unseen: JointNumbers
 
     @classmethod
     def of(cls, dancer: int, motion: Motion, wanted: MotionRequest) -> "DancerMotionResponse":
@@ -40,6 +50,7 @@ class DancerMotionResponse(BaseModel):
             start=float(times[chosen[0]]) if len(chosen) else motion.start,
             seconds=motion.seconds,
             frames=round_rows(motion.joints[chosen] / MILLIMETRE),
+            unseen=_number_unseen(motion.visibility[chosen] >= SEEN_FROM),
         )
 
 
@@ -65,9 +76,10 @@ class MotionResponse(BaseModel):
     dancers: list[DancerMotionResponse]
 
 
-class DanceMotionResponse(MotionResponse):
-    """The skeletons of a dance."""
+class RecordingMotionResponse(MotionResponse):
+    """The skeletons of a recording."""
 
+    recording_id: str
     dance_id: str
 
 
@@ -84,6 +96,18 @@ class DancerImageResponse(BaseModel):
     dancer: int
     times: list[float]
     frames: IntegerRows
+    unseen: JointNumbers
+
+    @classmethod
+    def of(cls, dancer: int, track: ImageTrack) -> "DancerImageResponse":
+        """All joints, guessed ones too: those that are hidden, or beyond the picture's edge."""
+        inside = ((track.image >= 0) & (track.image <= 1)).all(axis=2)
+        return cls(
+            dancer=dancer,
+            times=round_times(track.times),
+            frames=round_rows(1000 * track.image),
+            unseen=_number_unseen(inside & (track.visibility >= SEEN_FROM)),
+        )
 
 
 class ImageResponse(BaseModel):
@@ -95,17 +119,8 @@ class ImageResponse(BaseModel):
 
     @classmethod
     def of(cls, search_id: str, tracks: Sequence[ImageTrack], skeleton: Skeleton) -> "ImageResponse":
-        """The joints that are seen, in thousandths of the picture."""
-        dancers = [
-            DancerImageResponse(
-                dancer=number,
-                times=round_times(track.times),
-                frames=round_rows(
-                    np.where(track.visibility[:, :, None] >= SEEN_FROM, 1000 * track.image, np.nan)
-                ),
-            )
-            for number, track in enumerate(tracks, start=1)
-        ]
+        """The joints in thousandths of the picture."""
+        dancers = [DancerImageResponse.of(number, track) for number, track in enumerate(tracks, start=1)]
         return cls(search_id=search_id, skeleton=SkeletonResponse.of(skeleton), dancers=dancers)
 
 
@@ -139,9 +154,10 @@ class WordsResponse(BaseModel):
     dancers: list[DancerWordsResponse]
 
 
-class DanceWordsResponse(WordsResponse):
-    """The words of a dance."""
+class RecordingWordsResponse(WordsResponse):
+    """The words of a recording."""
 
+    recording_id: str
     dance_id: str
 
 

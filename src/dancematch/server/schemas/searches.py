@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from dancematch.catalogue.review_records import Recalibration
 from dancematch.pipeline import wording
 from dancematch.pipeline.analysis.file_analysis import describe_ignored
 from dancematch.pipeline.answer import Answer, DancerAnswer
@@ -21,11 +22,13 @@ class MatchResponse(Match):
     """A known dance that a dancer of the query may dance, with the verdict on it."""
 
     __pydantic_config__ = with_example(
-        dance_id="thriller", score=0.68, query={"start": 0.0, "end": 8.8},
+        dance_id="d3f0c2a9b8e7d6c", dance="Thriller", score=0.68, query={"start": 0.0, "end": 8.8},
         reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0, dancer=1,
-        recording="thriller.mp4", reference_dancer=1, track=7, segment=None,
+        recording="thriller.mp4",
+        recording_id="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", reference_dancer=1,
+        track=7, segment=None,
         verdict="match", log_ratio=5.6, evalue=0.003, same_performance=False,
-        parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], likelihood_ratio=400000.0,
+        parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], recordings=[], likelihood_ratio=400000.0,
         bounded=False, synchrony_reason=None,
     )  # fmt: skip
     likelihood_ratio: float | None = None  # of `log_ratio`, with one significant digit
@@ -86,15 +89,22 @@ class SearchResponse(BaseModel):
     searched: int
     elapsed_seconds: float
     picture: bool
+    read_seconds: float | None  # of a video that is still being read; null: all of it
     dancers: list[DancerResponse]
     ignored: list[IgnoredTrackResponse]
+    recalibrated: Recalibration | None  # what ratios and verdicts are shifted by
+    recalibration_sentence: str | None
 
     @classmethod
     def of(cls, answer: Answer, **facts: Any) -> "SearchResponse":
         """An answer, with the `facts` of the request: all fields that the answer does not have."""
+        by = answer.recalibrated
         return cls(
             verdict=answer.verdict,
+            read_seconds=answer.read_seconds,
             dancers=[DancerResponse.of(one) for one in answer.dancers],
             ignored=[IgnoredTrackResponse(**describe_ignored(one)) for one in answer.ignored],
+            recalibrated=by,
+            recalibration_sentence=None if by is None else wording.recalibration_sentence(by),
             **facts,
         )

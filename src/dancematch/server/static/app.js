@@ -2,9 +2,10 @@
 
 import { about, forgetToken, hasToken, hooks } from "./service/api.js";
 import { byId, button, el, icon } from "./elements/dom.js";
-import { tell } from "./elements/notices.js";
+import { clearNotices, tell } from "./elements/notices.js";
 import { counted, plain } from "./elements/say.js";
 import { sweep } from "./drawing/stage.js";
+import * as reviews from "./service/reviews.js";
 import { always } from "./service/storage.js";
 
 /**
@@ -23,6 +24,7 @@ const VIEWS = {
   dance: () => import("./views/dance.js"),
   map: () => import("./views/map.js"),
   words: () => import("./views/words.js"),
+  reviews: () => import("./views/reviews.js"),
 };
 const BELONGS = { search: "", compare: "", dance: "dances" };
 
@@ -43,7 +45,8 @@ async function route() {
   const own = ++turn,
     main = byId("main");
   const [name = "", ...parts] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  const view = Object.hasOwn(VIEWS, name) ? name : "";
+  const results = name !== "search" || Boolean(parts[0]); // without any, it is where one searches
+  const view = Object.hasOwn(VIEWS, name) && results ? name : "";
   current.leave?.();
   current = {};
   for (const link of byId("views").children) {
@@ -55,6 +58,7 @@ async function route() {
   main.setAttribute("aria-busy", "true");
   try {
     await about();
+    reviews.renew();
     const shown = (await (await VIEWS[view]()).show(root, parts)) || {};
     if (own !== turn) {
       shown.leave?.();
@@ -98,6 +102,16 @@ function trouble(error) {
     ),
   );
 }
+
+/** The list of reviews is a view where the service has one; the number is of those that wait. */
+reviews.changes.addEventListener("change", () => {
+  const place = byId("reviews-link"),
+    { waiting } = reviews;
+  place.hidden = waiting === null;
+  byId("reviews-waiting").textContent = waiting ? String(waiting) : "";
+  if (waiting) place.setAttribute("aria-label", `Review, ${waiting} waiting`);
+  else place.removeAttribute("aria-label");
+});
 
 // ---- dialogs
 
@@ -148,7 +162,8 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     return;
   }
-  if (event.key in GOES && !event.shiftKey) location.hash = `#/${GOES[event.key]}`;
+  if (event.key === "r" && reviews.waiting !== null) location.hash = "#/reviews";
+  else if (event.key in GOES && !event.shiftKey) location.hash = `#/${GOES[event.key]}`;
   else if (event.key === "t") dispatchEvent(new Event("choosetheme"));
   else if (event.key === "?") help();
   else if (event.key === "/") {
@@ -168,7 +183,10 @@ byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("main").focus();
 });
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => {
+  clearNotices();
+  route();
+});
 // A file dropped beside the place meant for it would otherwise replace the page.
 for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 addEventListener("unhandledrejection", (event) => {

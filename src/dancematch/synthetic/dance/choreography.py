@@ -126,7 +126,7 @@ def compose_dance(seed: int, *, eight_counts: int = 4, bpm: float = 110) -> Chor
     return Choreography(_make_name(seed), tuple(moves), float(bpm))
 
 
-def perform(dance: Choreography, dancer: Dancer = Dancer(), *, fps: float = 30.0) -> Motion:  # noqa: B008  (frozen)
+def perform(dance: Choreography, dancer: Dancer = Dancer(), *, fps: float = 30.0) -> Motion:
     """The choreography as this dancer performs it, in metres on a floor at 0."""
     seconds = dance.beats * 60 / (dance.bpm * dancer.tempo)
     times = np.arange(max(int(seconds * fps), 2)) / fps

@@ -1,6 +1,6 @@
 /** The panels of the comparison: agreement, words, matrix, score, places, differences. */
 
-import { about, ask, dancePath } from "../service/api.js";
+import { about, ask, recordingPath } from "../service/api.js";
 import { Lanes, bar, matrixChart, ramp, wordColour } from "../drawing/charts.js";
 import { button, el } from "../elements/dom.js";
 import { metric, plain, range, time as formatTime } from "../elements/say.js";
@@ -80,10 +80,10 @@ export async function agreementPanel({ why, path, clock }) {
 }
 
 /** @param {Pair} pair @returns {Promise<Panel>} */
-export async function wordsPanel({ why, path, clock, search_id, dance_id }) {
+export async function wordsPanel({ why, path, clock, search_id }) {
   const [own, theirs] = await Promise.all([
     ask(`searches/${search_id}/words?mirrored=${why.match.mirrored}`),
-    ask(`${dancePath(dance_id)}/words`),
+    ask(`${recordingPath(why.match.recording_id)}/words`),
   ]);
   const clip = own.dancers.find((one) => one.dancer === why.match.dancer),
     dance = theirs.dancers.find((one) => one.dancer === why.match.reference_dancer);
@@ -114,7 +114,7 @@ export async function wordsPanel({ why, path, clock, search_id, dance_id }) {
 }
 
 /** @param {Pair} pair @returns {Panel} */
-export function matrixPanel({ why, path, clock, dance_id }) {
+export function matrixPanel({ why, path, clock, name }) {
   const chart = matrixChart(why.matrix, path, (time) => clock.seek(time));
   const element = panel(
     "Alignment",
@@ -126,7 +126,7 @@ export function matrixPanel({ why, path, clock, dance_id }) {
       el("span", { class: "axis-y faint small" }, "your clip"),
       chart.canvas,
       el("span"),
-      el("span", { class: "axis-x faint small" }, dance_id),
+      el("span", { class: "axis-x faint small" }, name),
     ),
   );
   return { element, at: chart.at };

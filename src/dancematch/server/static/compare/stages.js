@@ -4,7 +4,7 @@ import { ask } from "../service/api.js";
 import { button, el } from "../elements/dom.js";
 import { Figure } from "../drawing/figure.js";
 import { bind, scrubber } from "../drawing/player.js";
-import { drawOverVideo } from "../drawing/skeleton.js";
+import { drawOverVideo } from "../drawing/overlay.js";
 import { clips } from "../service/searching.js";
 import { stage } from "../drawing/stage.js";
 import { keptVideo } from "../drawing/videos.js";
@@ -31,25 +31,25 @@ export async function clipStage(pair) {
 
 /** @param {Pair} pair */
 export function danceStage(pair) {
-  const { dance_id, known, why, path, clock, dance } = pair;
-  const figure = new Figure(dance_id);
+  const { name, known, why, path, clock, dance } = pair;
+  const figure = new Figure(name);
   figure.mirrored = why.match.mirrored;
   if (dance) figure.show(dance, path.referenceSpan);
   clock.addEventListener("time", () => figure.at(path.toReference(clock.time)));
-  const video = keptVideo(known, dance_id);
+  const video = keptVideo(known, name);
   if (video) {
     video.classList.toggle("mirrored", why.match.mirrored);
     bind(video, clock, (time) => path.toReference(time), path.pace);
   }
   const span = dance ? { start: dance.start, end: dance.end } : why.matrix.reference;
-  const bar = scrubber(clock, `Moment of ${dance_id}`, {
+  const bar = scrubber(clock, `Moment of ${name}`, {
     span,
     passage: path.referenceSpan,
     from: (t) => path.toReference(t),
     to: (t) => path.toQuery(t),
   });
   const made = frame(
-    dance_id,
+    name,
     video,
     figure,
     bar,
@@ -76,7 +76,7 @@ function frame(name, film, figure, bar, missing = "") {
     { class: "space" },
     missing
       ? el("p", { class: "faint" }, missing)
-      : [figure.canvas, el("p", { class: "turn-hint faint small" }, "drag to turn")],
+      : [figure.canvas, figure.legend, el("p", { class: "turn-hint faint small" }, "drag to turn")],
   );
   const choices = {
     film: button("video", () => show("film"), { class: "tab" }),
@@ -153,8 +153,8 @@ function fitted(video, { width, height }) {
   return { x: (width - w) / 2, y: (height - h) / 2, width: w, height: h };
 }
 
-/** The frame last seen at a time, by the video's own times. */
-function frameAt({ times, frames }, time) {
+/** The frame last seen at a time, by the video's own times, and what was not seen in it. */
+function frameAt({ times, frames, unseen }, time) {
   let low = 0,
     high = times.length - 1;
   while (low < high) {
@@ -162,5 +162,5 @@ function frameAt({ times, frames }, time) {
     if (times[middle] <= time + 0.005) low = middle;
     else high = middle - 1;
   }
-  return frames[low];
+  return { frame: frames[low], unseen: unseen[low] };
 }

@@ -1,6 +1,7 @@
 /** A dancer in space on a canvas, turned by dragging or with the arrow keys. */
 
 import { el } from "../elements/dom.js";
+import { FADED_LEGEND } from "./faded.js";
 import { drawTrack } from "./skeleton.js";
 import { stage } from "./stage.js";
 
@@ -25,6 +26,7 @@ export class Figure {
       role: "img",
       "aria-label": `${name}: a figure in space. Drag it, or use the arrow keys, to turn it.`,
     });
+    this.legend = el("p", { class: "figure-legend faint small", hidden: true }, FADED_LEGEND);
     this.stage = stage(this.canvas, (brush, size) => this.#draw(brush, size));
     this.#listen();
   }
@@ -35,6 +37,7 @@ export class Figure {
    */
   show(track, span = undefined) {
     this.track = track;
+    this.legend.hidden = !track.guesses;
     this.facing = span ? track.headingWithin(span.start, span.end) : track.heading;
     this.time = span ? span.start : track.start;
     this.stage.stale = true;

@@ -1,7 +1,10 @@
 /**
  * Dancers as the service sends them, and how they are drawn.
- * Metres, y up; a dancer who faces us has the left on our right. NaN where a joint is not seen.
+ * Metres, y up; a dancer who faces us has the left on our right. NaN where a joint is not known. What the
+ * camera did not see is guessed, and drawn faded.
  */
+
+import { fillShape } from "./faded.js";
 
 /** @typedef {{name: string, joints: string[], parents: number[]}} Skeleton */
 /** @typedef {{turn: number, tilt: number}} Camera radians: round the dancer, and from above */
@@ -20,6 +23,9 @@ export class Track {
     this.joints = dancer.frames.map((frame) =>
       Float32Array.from(frame, (value) => (value === null ? NaN : value * unit)),
     );
+    /** @type {Set<number>[]} per frame, the joints that were not seen */
+    this.unseen = dancer.unseen.map((numbers) => new Set(numbers));
+    this.guesses = this.unseen.some((numbers) => numbers.size > 0);
     this.index = Object.fromEntries(skeleton.joints.map((name, number) => [name, number]));
     this.centres = this.#centres();
     this.bounds = this.#bounds();
@@ -30,14 +36,26 @@ export class Track {
     return this.start + this.seconds;
   }
 
+  /** The two frames around a time, and how far it is on the way from the one to the other. @param {number} time */
+  #framesAt(time) {
+    const at = Math.min(Math.max((time - this.start) * this.fps, 0), this.count - 1);
+    const first = Math.min(Math.floor(at), Math.max(this.count - 2, 0));
+    return { first, second: Math.min(first + 1, this.count - 1), rest: at - first };
+  }
+
   /** The joints at a time, between two frames if need be: x, y, z in turn. @param {number} time */
   poseAt(time) {
-    const at = Math.min(Math.max((time - this.start) * this.fps, 0), this.count - 1);
-    const first = Math.min(Math.floor(at), Math.max(this.count - 2, 0)),
-      rest = at - first;
+    const { first, second, rest } = this.#framesAt(time);
     const a = this.joints[first],
-      b = this.joints[Math.min(first + 1, this.count - 1)];
+      b = this.joints[second];
     return a.map((value, i) => value + (b[i] - value) * rest);
+  }
+
+  /** Which joints are seen at a time: in the nearer of the two frames around it. @param {number} time */
+  seenAt(time) {
+    const { first, second, rest } = this.#framesAt(time),
+      unseen = this.unseen[rest < 0.5 ? first : second];
+    return (/** @type {string} */ name) => !unseen.has(this.index[name]);
   }
 
   /** Where the camera looks at a time: [x, z]. @param {number} time */
@@ -131,7 +149,7 @@ const seenSide = (name, mirrored) => {
   const own = side(name);
   return mirrored && own !== "middle" ? (own === "left" ? "right" : "left") : own;
 };
-const side = (name) => (name.startsWith("left") ? "left" : name.startsWith("right") ? "right" : "middle");
+export const side = (name) => (name.startsWith("left") ? "left" : name.startsWith("right") ? "right" : "middle");
 // Metres across each bone at its two ends, by its outer joint.
 const THICK = { knee: [0.13, 0.1], ankle: [0.095, 0.06], elbow: [0.085, 0.07], wrist: [0.068, 0.048] };
 const FACE = 0.05; // metres before the middle of the head
@@ -159,6 +177,7 @@ export function drawTrack(brush, track, time, how) {
   );
   drawBody(brush, points, track, paint, scale, {
     ...how,
+    seen: track.seenAt(time),
     face: faceOf(pose, track, (x, y, z) => view(x - cx, y - low, z - cz)),
   });
 }
@@ -235,51 +254,53 @@ function drawShadow(brush, view, paint, scale, tilt) {
 /** Far things first, so that what is near covers them. */
 function drawBody(brush, points, track, paint, scale, how) {
   const { joints, parents } = track.skeleton,
+    all = (...names) => names.every(how.seen),
     parts = [];
   parents.forEach((parent, joint) => {
     const a = points[parent],
       b = points[joint],
       kind = joints[joint].split("_").pop();
     if (parent < 0 || !a || !b || !THICK[kind]) return;
-    const colour = paint(seenSide(joints[joint], how.mirrored));
-    parts.push([(a[2] + b[2]) / 2, () => limb(brush, a, b, THICK[kind], scale, colour)]);
+    const colour = paint(seenSide(joints[joint], how.mirrored)),
+      seen = all(joints[parent], joints[joint]);
+    parts.push([(a[2] + b[2]) / 2, () => limb(brush, a, b, THICK[kind], scale, colour, seen)]);
   });
   const corners = TORSO.map((name) => points[track.index[name]]);
   if (corners.every(Boolean)) {
     parts.push([
       corners.reduce((sum, p) => sum + p[2], 0) / 4,
-      () => torso(brush, corners, scale, paint("torso")),
+      () => torso(brush, corners, scale, paint("torso"), all(...TORSO)),
     ]);
   }
   const head = points[track.index.head],
     neck = points[track.index.neck];
-  if (head && neck) parts.push([neck[2], () => limb(brush, neck, head, [0.1, 0.09], scale, paint("torso"))]);
-  if (head) parts.push([head[2] + 0.01, () => drawHead(brush, head, neck, scale, paint("torso"))]);
+  const throat = () => limb(brush, neck, head, [0.1, 0.09], scale, paint("torso"), all("neck", "head"));
+  if (head && neck) parts.push([neck[2], throat]);
+  if (head) parts.push([head[2] + 0.01, () => drawHead(brush, head, neck, scale, paint("torso"), all("head"))]);
   const { face } = how;
-  if (head && face && face[2] > head[2])
+  if (head && face && face[2] > head[2] && all("head", "left_shoulder", "right_shoulder"))
     parts.push([head[2] + 0.02, () => drawFace(brush, face, face[2] - head[2], scale, paint("face"))]);
   for (const [from, to] of how.marked || []) {
     const a = points[track.index[from]],
       b = points[track.index[to]];
-    if (a && b) parts.push([-9, () => limb(brush, a, b, [0.24, 0.24], scale, paint("off"))]);
+    if (a && b) parts.push([-9, () => limb(brush, a, b, [0.24, 0.24], scale, paint("off"), true)]);
   }
   parts.sort((a, b) => a[0] - b[0]).forEach(([, draw]) => draw());
 }
 
-function limb(brush, a, b, [from, to], scale, colour) {
+function limb(brush, a, b, [from, to], scale, colour, seen) {
   const angle = Math.atan2(b[1] - a[1], b[0] - a[0]),
     r = (from / 2) * scale,
     s = (to / 2) * scale;
-  brush.fillStyle = colour;
   brush.beginPath();
   brush.arc(a[0], a[1], r, angle + Math.PI / 2, angle - Math.PI / 2);
   brush.arc(b[0], b[1], s, angle - Math.PI / 2, angle + Math.PI / 2);
   brush.closePath();
-  brush.fill();
+  fillShape(brush, colour, seen);
 }
 
-function torso(brush, corners, scale, colour) {
-  brush.fillStyle = brush.strokeStyle = colour;
+function torso(brush, corners, scale, colour, seen) {
+  brush.strokeStyle = colour;
   brush.lineJoin = "round";
   brush.lineWidth = 0.11 * scale;
   const [leftShoulder, rightShoulder, rightHip, leftHip] = corners;
@@ -293,16 +314,15 @@ function torso(brush, corners, scale, colour) {
   brush.lineTo(leftHip[0], leftHip[1]);
   brush.quadraticCurveTo(...waist(leftShoulder, leftHip), leftShoulder[0], leftShoulder[1]);
   brush.closePath();
-  brush.fill();
-  brush.stroke();
+  fillShape(brush, colour, seen);
+  if (seen) brush.stroke(); // rounds its corners
 }
 
-function drawHead(brush, head, neck, scale, colour) {
-  brush.fillStyle = colour;
+function drawHead(brush, head, neck, scale, colour, seen) {
   const angle = neck ? Math.atan2(head[1] - neck[1], head[0] - neck[0]) : -Math.PI / 2;
   brush.beginPath();
   brush.ellipse(head[0], head[1], 0.125 * scale, 0.1 * scale, angle, 0, 2 * Math.PI);
-  brush.fill();
+  fillShape(brush, colour, seen);
 }
 
 /** A point before the head, the way the shoulders face; null where that is not seen. */
@@ -323,66 +343,4 @@ function drawFace(brush, face, near, scale, colour) {
   brush.beginPath();
   brush.ellipse(face[0], face[1], 0.062 * scale * Math.min(1, near / FACE), 0.078 * scale, 0, 0, 2 * Math.PI);
   brush.fill();
-}
-
-// The picture's skeleton, without the fingers and the face's details.
-const PICTURED = new Set([
-  "left_shoulder",
-  "right_shoulder",
-  "left_elbow",
-  "right_elbow",
-  "left_wrist",
-  "right_wrist",
-  "left_hip",
-  "right_hip",
-  "left_knee",
-  "right_knee",
-  "left_ankle",
-  "right_ankle",
-  "left_foot_index",
-  "right_foot_index",
-]);
-const PICTURED_BONES = ["left", "right"]
-  .flatMap((one) =>
-    [
-      ["shoulder", "elbow"],
-      ["elbow", "wrist"],
-      ["hip", "knee"],
-      ["knee", "ankle"],
-      ["ankle", "foot_index"],
-      ["shoulder", "hip"],
-    ].map((pair) => pair.map((name) => `${one}_${name}`)),
-  )
-  .concat([
-    ["left_shoulder", "right_shoulder"],
-    ["left_hip", "right_hip"],
-  ]);
-
-/**
- * Draw a dancer over the video: `frame` is x, y of each joint in thousandths of the picture.
- * @param {CanvasRenderingContext2D} brush @param {(number | null)[]} frame @param {Skeleton} skeleton
- * @param {{x: number, y: number, width: number, height: number}} box where the picture is
- */
-export function drawOverVideo(brush, frame, skeleton, box) {
-  const place = (name) => {
-    const j = 2 * skeleton.joints.indexOf(name);
-    return frame[j] === null || !PICTURED.has(name)
-      ? null
-      : [box.x + (frame[j] / 1000) * box.width, box.y + (frame[j + 1] / 1000) * box.height];
-  };
-  const paint = { left: "#ff9a66", right: "#7fb0ff", middle: "#fff" };
-  brush.lineCap = "round";
-  for (const halo of [true, false]) {
-    for (const [from, to] of PICTURED_BONES) {
-      const a = place(from),
-        b = place(to);
-      if (!a || !b) continue;
-      brush.lineWidth = halo ? 6 : 3;
-      brush.strokeStyle = halo ? "rgb(0 0 0 / .45)" : paint[side(from) === side(to) ? side(from) : "middle"];
-      brush.beginPath();
-      brush.moveTo(a[0], a[1]);
-      brush.lineTo(b[0], b[1]);
-      brush.stroke();
-    }
-  }
 }

@@ -132,9 +132,10 @@ function sayMissing(brush, { width, height }) {
 
 /**
  * A small dancer going round in a loop; asked for when it comes into view, a still where motion is unwelcome.
- * @param {string | null} path of the motion, if there is one @param {{mirrored?: boolean}} [how]
+ * @param {() => Promise<string | null>} find the path of the motion, if there is one
+ * @param {{mirrored?: boolean}} [how]
  */
-export function thumbnail(path, how = {}) {
+export function thumbnail(find, how = {}) {
   const canvas = el("canvas", { class: "thumbnail", "aria-hidden": "true" });
   let track = null,
     missing = false;
@@ -158,6 +159,7 @@ export function thumbnail(path, how = {}) {
     "shown",
     async () => {
       try {
+        const path = await find();
         track = (path && [...(await loadTracks(path)).values()][0]) || null;
       } catch {
         track = null; // the card itself says the rest

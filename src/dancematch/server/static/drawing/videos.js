@@ -1,28 +1,42 @@
-/** Videos of dances, where the service kept them. */
+/** Videos and pictures of recordings, where the service kept them. */
 
-import { blobOf, dancePath, hasToken } from "../service/api.js";
+import { blobOf, hasToken, recordingPath } from "../service/api.js";
 import { el } from "../elements/dom.js";
 
 /**
- * The video of a dance, or null.
- * @param {any} dance @param {string} dance_id @returns {HTMLVideoElement | null}
+ * Let an element show what is at a path. It sends no token by itself: then the page fetches it whole.
+ * @param {HTMLVideoElement | HTMLImageElement} element @param {string} path
  */
-export function keptVideo(dance, dance_id) {
-  if (!dance.video) return null;
+function load(element, path) {
+  if (!hasToken()) element.src = path;
+  else
+    blobOf(path)
+      .then((blob) => {
+        element.src = URL.createObjectURL(blob);
+        element.addEventListener("load", () => URL.revokeObjectURL(element.src), { once: true });
+      })
+      .catch(() => element.dispatchEvent(new Event("error")));
+}
+
+/**
+ * The video of a recording, or null.
+ * @param {any} recording @param {string} name of what it shows @returns {HTMLVideoElement | null}
+ */
+export function keptVideo(recording, name) {
+  if (!recording?.video) return null;
   const video = el("video", {
     muted: true,
     playsInline: true,
     preload: "auto",
-    "aria-label": `The video of ${dance_id}`,
+    "aria-label": `The video of ${name}`,
   });
-  const path = `${dancePath(dance_id)}/video`;
-  // A video element sends no token: then the page fetches it whole.
-  if (!hasToken()) video.src = path;
-  else
-    blobOf(path)
-      .then((blob) => {
-        video.src = URL.createObjectURL(blob);
-      })
-      .catch(() => video.dispatchEvent(new Event("error")));
+  load(video, `${recordingPath(recording.recording_id)}/video`);
   return video;
+}
+
+/** The small picture of a recording, beside a text that names it. @param {string} recording_id */
+export function poster(recording_id) {
+  const picture = el("img", { class: "thumbnail poster", alt: "", loading: "lazy" });
+  load(picture, `${recordingPath(recording_id)}/poster`);
+  return picture;
 }

@@ -1,27 +1,47 @@
 /** A match as a card: which dance it is, where, how changed, and the verdict on it. */
 
-import { dancePath, withQuery } from "../service/api.js";
+import { ask, dancePath, recordingPath, withQuery } from "../service/api.js";
 import { el, link } from "./dom.js";
-import { plain, range, tempo } from "./say.js";
+import { nameMatch, plain, range, ratioCell, tempo } from "./say.js";
 import { thumbnail } from "../drawing/stage.js";
+import { poster } from "../drawing/videos.js";
 import { verdictLine } from "./verdicts.js";
 
 const THUMBNAIL_FPS = 15,
   LONGEST = 8;
 
 /**
- * The address of a segment of a dance's motion, for a thumbnail; null where no skeletons are kept.
- * @param {any} dance @param {{start: number, end: number}} [span]
+ * The address of a segment of a recording's motion, for a thumbnail; null where no skeletons are kept.
+ * @param {any} recording @param {{start: number, end: number}} [span]
  */
-export const motionPath = (dance, span = undefined) =>
-  dance?.motion
-    ? withQuery(`${dancePath(dance.dance_id)}/motion`, {
+const motionPath = (recording, span = undefined) =>
+  recording?.motion
+    ? withQuery(`${recordingPath(recording.recording_id)}/motion`, {
         fps: THUMBNAIL_FPS,
         dancer: 1,
         start: span && span.start.toFixed(2),
         end: (span ? Math.min(span.end, span.start + LONGEST) : LONGEST).toFixed(2),
       })
     : null;
+
+/**
+ * A recording to be seen: its picture, else its dancer.
+ * @param {any} recording @param {{span?: {start: number, end: number}, mirrored?: boolean}} [how]
+ */
+export const recordingPicture = (recording, how = {}) =>
+  recording?.poster
+    ? poster(recording.recording_id)
+    : thumbnail(async () => motionPath(recording, how.span), { mirrored: how.mirrored });
+
+/** A dance to be seen: a picture of one of its recordings, else its dancer. @param {any} dance */
+export function dancePicture(dance) {
+  if (dance.poster) return poster(dance.poster);
+  return thumbnail(async () => {
+    if (!dance.motion) return null;
+    const { recordings } = await ask(dancePath(dance.dance_id));
+    return motionPath(recordings.find((recording) => recording.motion));
+  });
+}
 
 /** What was changed, in short. @param {any} match @returns {string[]} */
 export const changes = (match) => [match.mirrored ? "mirrored" : "", tempo(match.tempo)].filter(Boolean);
@@ -35,18 +55,19 @@ const comparison = (answer, match) =>
  * @param {{first?: boolean, dim?: boolean, dance?: any}} how
  */
 export function matchCard(answer, match, how) {
+  const recording = how.dance?.recordings.find((one) => one.recording_id === match.recording_id);
   return el(
     "article",
     { class: `match card ${how.first ? "first" : ""} ${how.dim ? "dim" : ""}` },
-    thumbnail(motionPath(how.dance, match.reference), { mirrored: match.mirrored }),
+    recordingPicture(recording, { span: match.reference, mirrored: match.mirrored }),
     el(
       "div",
       { class: "match-text" },
       el(
         "h3",
         {},
-        link(comparison(answer, match), { class: "whole" }, match.dance_id),
-        how.dance?.label && el("span", { class: "tag" }, plain(how.dance.label)),
+        link(comparison(answer, match), { class: "whole" }, nameMatch(match)),
+        how.dance?.labels.map((label) => el("span", { class: "tag", title: plain(label) }, plain(label))),
       ),
       verdictLine(match),
       el(
@@ -62,7 +83,7 @@ export function matchCard(answer, match, how) {
           "div",
           {},
           el("dt", {}, "in the dance"),
-          el("dd", {}, range(match.reference), how.dance && track(match.reference, how.dance.seconds)),
+          el("dd", {}, range(match.reference), recording && track(match.reference, recording.seconds)),
         ),
       ),
       el(
@@ -71,8 +92,25 @@ export function matchCard(answer, match, how) {
         changes(match).map((text) => el("span", { class: "chip" }, text)),
       ),
       how.first && el("span", { class: "why", "aria-hidden": "true" }, "See both side by side ›"),
+      others(match),
     ),
     scoreBar(match.score),
+  );
+}
+
+/** The other recordings of the dance that come near, to be unfolded. @param {any} match */
+function others(match) {
+  const rest = (match.recordings || []).filter((one) => one.recording_id !== match.recording_id);
+  if (!rest.length) return null;
+  const row = (one) => {
+    const facts = [range(one.reference), ...changes(one), ratioCell(one.log_ratio)].filter(Boolean);
+    return el("li", {}, el("b", {}, one.recording), ` ${facts.join(" · ")}`);
+  };
+  return el(
+    "details",
+    { class: "others above-link" },
+    el("summary", {}, `Other recordings (${rest.length})`),
+    el("ul", {}, rest.map(row)),
   );
 }
 

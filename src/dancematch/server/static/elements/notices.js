@@ -1,22 +1,49 @@
-/** Short notices, and the question before something is deleted. */
+/** Short notices at the top, where they cover nothing, and the question before something is deleted. */
 
 import { byId, button, el, icon } from "./dom.js";
 
-const SHOWN_SECONDS = 7;
+const SHOWN_SECONDS = 7,
+  OFFERED_SECONDS = 60;
 
-/** @param {string} text @param {"good" | "bad"} [kind] */
-export function tell(text, kind = "good") {
+/**
+ * Tell what was done, in place of everything told before; or what went wrong, beside the last that was done.
+ * @param {string} text @param {"good" | "bad"} [kind]
+ * @param {{text: string, act: () => void}} [offer] what can be done about it
+ */
+export function tell(text, kind = "good", offer = undefined) {
   const notice = el(
     "div",
-    { class: `notice ${kind}` },
+    { class: `notice ${kind} ${offer ? "offer" : ""}` },
     icon(kind === "good" ? "tick" : "warn"),
     el("span", {}, text),
   );
-  notice.append(
-    button("", () => notice.remove(), { class: "quiet round", "aria-label": "Dismiss" }, "close"),
-  );
+  const dismiss = () => {
+    const inside = notice.contains(document.activeElement);
+    notice.remove();
+    if (inside) byId("main").focus({ preventScroll: true });
+  };
+  if (offer) {
+    const act = () => {
+      dismiss();
+      offer.act();
+    };
+    notice.append(button(offer.text, act, { class: "offered" }));
+  }
+  notice.append(button("", dismiss, { class: "quiet round", "aria-label": "Dismiss" }, "close"));
+  for (const earlier of byId("notices").querySelectorAll(kind === "good" ? ".notice" : ".bad")) earlier.remove();
   byId("notices").append(notice);
-  setTimeout(() => notice.remove(), 1000 * SHOWN_SECONDS);
+  setTimeout(dismiss, 1000 * (offer ? OFFERED_SECONDS : SHOWN_SECONDS));
+}
+
+/** Another view is shown: what was told on the last one goes, unless it was to be carried over. */
+export function clearNotices() {
+  for (const notice of byId("notices").querySelectorAll(".notice:not(.carried)")) notice.remove();
+  for (const notice of byId("notices").children) notice.classList.remove("carried");
+}
+
+/** What is told now stays for the next view: the page goes there because of it. */
+export function carryNotices() {
+  for (const notice of byId("notices").children) notice.classList.add("carried");
 }
 
 /** @param {string} title @param {string} text @param {string} yes @returns {Promise<boolean>} */

@@ -11,6 +11,12 @@ export function time(seconds, digits = 1) {
   return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
+/** 1:12.4 and 72,4 become 72.4. @param {string} text */
+export function seconds(text) {
+  const [last, minutes = "0"] = text.trim().replace(",", ".").split(":").reverse();
+  return 60 * Number(minutes) + Number(last);
+}
+
 /** @param {Span} span */
 export const range = (span) => `${time(span.start)} – ${time(span.end)}`;
 
@@ -19,6 +25,10 @@ export const length = (seconds) => {
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
   return seconds % 60 ? `${time(seconds, 0)} min` : `${seconds / 60} min`;
 };
+
+/** How much of a clip has been read. @param {number} seconds */
+export const afterReading = (seconds) =>
+  `after ${seconds < 59.5 ? `${Math.round(seconds)} s` : `${time(seconds, 0)} min`} of the clip`;
 
 /** @param {string} name */
 export const plain = (name) => name.replaceAll("_", " ");
@@ -43,6 +53,15 @@ function roughly(value) {
   return round_values >= 1e6 ? `${(round_values / 1e6).toLocaleString("en")} million` : round_values.toLocaleString("en");
 }
 
+/**
+ * The name of a match's dance, with its recording's file in brackets unless that is called the same.
+ * @param {{dance: string, recording: string | null}} match
+ */
+export function nameMatch({ dance, recording }) {
+  const stem = recording?.slice(0, Math.max(0, recording.lastIndexOf("."))) || "";
+  return stem === "" || stem === dance ? dance : `${dance} (${recording})`;
+}
+
 /** @typedef {"match" | "possible match" | "no match"} Verdict */
 
 /** @param {Verdict} verdict */
@@ -64,6 +83,21 @@ export function ratio({ likelihood_ratio: value, bounded }) {
   const likely = `${bounded ? "more than" : "about"} ${roughly(times)} times ${value > 1 ? "more" : "less"} likely`;
   return `The evidence is ${likely} if the clip shows this dance than if it shows another.`;
 }
+
+/** The same in short, of a recording or a list of reviews. @param {number | null} log_ratio */
+export function ratioCell(log_ratio) {
+  if (log_ratio === null) return "";
+  const times = Number((10 ** Math.abs(log_ratio)).toExponential(0));
+  return times < 2 ? "as likely" : `${roughly(times)} times ${log_ratio > 0 ? "more" : "less"} likely`;
+}
+
+/** A day and a time as they are told. @param {string} iso */
+export const day = (iso) => new Date(iso).toLocaleDateString("en-GB", { dateStyle: "medium" });
+/** @param {string} iso */
+export const moment = (iso) => new Date(iso).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+/** Labels as people type several: with commas or semicolons between them. @param {string} text @returns {string[]} */
+export const labelsIn = (text) => [...new Set(text.split(/[,;]/).map((one) => one.trim()))].filter(Boolean);
 
 /** Why synchrony was not measured; empty where it was. @param {any} match */
 export const basis = ({ synchrony_reason: reason }) => (reason ? `Judged by words alone: ${reason}.` : "");

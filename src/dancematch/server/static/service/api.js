@@ -3,12 +3,16 @@
 import { visit } from "./storage.js";
 
 export class ServiceError extends Error {
-  /** @param {number} status @param {string} error @param {string} message @param {number} [retry] seconds */
-  constructor(status, error, message, retry = 0) {
+  /**
+   * @param {number} status @param {string} error @param {string} message @param {number} [retry] seconds
+   * @param {any} [body] of the answer, where it says more
+   */
+  constructor(status, error, message, retry = 0, body = {}) {
     super(message);
     this.status = status;
     this.error = error;
     this.retry = retry;
+    this.body = body;
   }
 }
 
@@ -50,8 +54,8 @@ async function newToken() {
 /** @param {number} status @param {string} text @param {string | null} retry */
 function problem(status, text, retry) {
   try {
-    const { error, message } = JSON.parse(text);
-    return new ServiceError(status, error, sentence(message), Number(retry) || 0);
+    const body = JSON.parse(text);
+    return new ServiceError(status, body.error, sentence(body.message), Number(retry) || 0, body);
   } catch {
     return new ServiceError(
       status,
@@ -62,14 +66,19 @@ function problem(status, text, retry) {
   }
 }
 
-/** An error's words as people write them. @param {string} text */
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
+const FILE_FIRST = /^(\S+\.[a-z]\w{1,4}\b|[^.:]*\.[a-z]\w{1,4}:)/i;
+
+/** An error's words as people write them; the name of a file stays as it is. @param {string} text */
+export function sentence(text) {
+  const first = FILE_FIRST.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
+  return first + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
+}
 
 /** One request; a missing token is asked for, an opening service waited for. @returns {Promise<Response>} */
 async function request(path, options = {}, waited = 0) {
   let response;
   try {
-    response = await fetch(path, { ...options, headers: headers() });
+    response = await fetch(path, { ...options, headers: { ...options.headers, ...headers() } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw UNREACHABLE;
@@ -91,8 +100,26 @@ async function request(path, options = {}, waited = 0) {
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<any>} */
 export const ask = async (path, signal = undefined) => (await request(path, { signal })).json();
 
-/** @param {string} path */
-export const forget = (path) => request(path, { method: "DELETE" });
+/** What a change is made to; the service refuses it if that is not what it has any more. @param {string} [etag] */
+const ifMatch = (etag) => (etag ? { "If-Match": `"${etag}"` } : {});
+
+/** @param {string} path @param {string} [etag] */
+export const forget = (path, etag = undefined) => request(path, { method: "DELETE", headers: ifMatch(etag) });
+
+/**
+ * Say something to the service in JSON.
+ * @param {"POST" | "PATCH"} method @param {string} path @param {any} [body] @param {string} [etag]
+ * @returns {Promise<any>}
+ */
+export async function say(method, path, body = undefined, etag = undefined) {
+  const kind = body === undefined ? {} : { "Content-Type": "application/json" };
+  const options = { method, headers: { ...kind, ...ifMatch(etag) }, body: body && JSON.stringify(body) };
+  return (await request(path, options)).json();
+}
+
+/** Send a text of some kind. @param {string} path @param {string} kind @param {string} text @returns {Promise<any>} */
+export const sendText = async (path, kind, text) =>
+  (await request(path, { method: "POST", headers: { "Content-Type": kind }, body: text })).json();
 
 /** @param {string} path */
 export const blobOf = async (path) => (await request(path)).blob();
@@ -110,19 +137,23 @@ export async function save(path, name, file = undefined) {
 }
 
 /**
- * A path with its parameters, those without a value left out.
+ * A path with its parameters, those without a value left out; a list is one parameter per value.
  * @param {string} path @param {Record<string, any>} query
  */
 export function withQuery(path, query) {
-  const given = Object.entries(query).filter(
-    ([, value]) => value !== null && value !== undefined && value !== "",
-  );
+  const given = Object.entries(query)
+    .flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+    .filter(([, value]) => value !== null && value !== undefined && value !== "");
   return given.length
     ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
     : path;
 }
 
-export const dancePath = (dance_id) => `dances/${encodeURIComponent(dance_id)}`;
+/** @param {string} dance by id or name */
+export const dancePath = (dance) => `dances/${encodeURIComponent(dance)}`;
+
+/** @param {string} recording_id */
+export const recordingPath = (recording_id) => `recordings/${encodeURIComponent(recording_id)}`;
 
 /**
  * Send a file. XMLHttpRequest, because fetch does not tell how much has gone out.
@@ -160,33 +191,55 @@ function sendOnce(method, path, file, tell, signal) {
   });
 }
 
-const OVER = ["done", "failed", "cancelled"];
+const OVER = ["done", "failed", "cancelled"],
+  MOST_FAILURES = 60;
 
 /**
- * Follow a job until it is over; its last state is the answer. A stream that breaks off is taken up again.
- * @param {string} job_id @param {(job: any) => void} tell @param {AbortSignal} [signal]
- * @returns {Promise<any>}
+ * Follow a job until it is over; its last state is the answer. A stream of events that is refused or breaks off
+ * is taken up again, and the job asked for meanwhile.
+ * @param {string} job_id @param {(job: any) => void} tell what is known of the job
+ * @param {AbortSignal} [signal] @returns {Promise<any>}
  */
 export async function follow(job_id, tell, signal = undefined) {
   for (let failures = 0; ;) {
-    try {
-      const response = await request(`jobs/${job_id}/events`, { signal });
-      for await (const job of events(response)) {
+    for (const look of [lookByEvents, lookOnce]) {
+      try {
+        const job = await look(job_id, tell, signal);
         failures = 0;
-        tell(job);
         if (OVER.includes(job.state)) return job;
+      } catch (error) {
+        if (isLasting(error) || ++failures > MOST_FAILURES) throw error;
       }
-    } catch (error) {
-      const lasting =
-        !(error instanceof ServiceError) || (error.status > 0 && error.status < 500 && error.status !== 429);
-      if (lasting && !(error instanceof TypeError)) throw error;
-      if (++failures > 30) throw error;
     }
     await pause(1);
   }
 }
 
-/** The objects of a stream of events. @param {Response} response */
+/** Whether it is of no use to ask again. @param {any} error */
+const isLasting = (error) =>
+  error instanceof ServiceError
+    ? error.status > 0 && error.status < 500 && error.status !== 429
+    : !(error instanceof TypeError); // a stream that broke off
+
+/** What is known of a job when its stream of events ends. */
+async function lookByEvents(job_id, tell, signal) {
+  const response = await request(`jobs/${job_id}/events`, { signal });
+  /** @type {any} */
+  let job = {};
+  for await (const { name, data } of events(response)) {
+    job = name === "answer" ? { ...job, partial: data } : { ...job, ...data };
+    tell(job);
+  }
+  return job;
+}
+
+async function lookOnce(job_id, tell, signal) {
+  const job = await ask(`jobs/${job_id}`, signal);
+  tell(job);
+  return job;
+}
+
+/** The events of a stream, by name. @param {Response} response */
 async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let held = ""; ;) {
@@ -195,12 +248,13 @@ async function* events(response) {
     const parts = (held + value).split("\n\n");
     held = parts.pop();
     for (const part of parts) {
-      const data = part
-        .split("\n")
-        .filter((line) => line.startsWith("data:"))
-        .map((line) => line.slice(5))
-        .join("");
-      if (data) yield JSON.parse(data);
+      const lines = part.split("\n");
+      const field = (name) =>
+        lines
+          .filter((line) => line.startsWith(`${name}:`))
+          .map((line) => line.slice(name.length + 1).trim())
+          .join("");
+      if (field("data")) yield { name: field("event"), data: JSON.parse(field("data")) };
     }
   }
 }

@@ -1,14 +1,16 @@
 /** The search that is under way, whichever view is shown meanwhile, and the clips that this tab still has. */
 
 import { ServiceError, ask, follow, forget, send, sentence, withQuery } from "./api.js";
+import * as reviews from "./reviews.js";
 import { visit } from "./storage.js";
 
 const REMEMBERED = "search-job";
 
 /**
  * @typedef {"sending" | "waiting" | "analysing" | "failed"} Phase
+ * `partial` is the answer on what has been read of the clip.
  * @typedef {{file: File | null, name: string, url: string | null, phase: Phase, share: number, ahead: number,
- *   message: string}} Task
+ *   partial: any, message: string}} Task
  */
 
 /** @type {Task | null} */
@@ -33,9 +35,9 @@ export async function begin(file) {
   await cancel();
   stopping = new AbortController();
   const url = file.type.startsWith("video/") ? URL.createObjectURL(file) : null;
-  set({ file, url, name: file.name, phase: "sending", share: 0, ahead: 0, message: "" });
+  set({ file, url, name: file.name, phase: "sending", share: 0, ahead: 0, partial: null, message: "" });
   await attempt(async () => {
-    const path = withQuery("search", { filename: file.name.slice(0, 200) });
+    const path = withQuery("search", { filename: file.name.slice(0, 200), review: reviews.isWanted() || null });
     const { status, body } = await send("POST", path, file, (share) => set({ share }), stopping.signal);
     if (status === 200) return body;
     visit.setItem(REMEMBERED, body.job_id);
@@ -65,6 +67,7 @@ export async function resume() {
     phase: "waiting",
     share: 0,
     ahead: 0,
+    partial: null,
     message: "",
   });
   await attempt(() => watch(remembered));
@@ -79,6 +82,7 @@ async function watch(id) {
         phase: now.state === "waiting" ? "waiting" : "analysing",
         share: now.progress,
         ahead: now.ahead,
+        partial: now.partial || null,
       }),
     stopping.signal,
   );

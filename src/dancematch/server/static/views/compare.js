@@ -1,6 +1,6 @@
 /** Why a match is one: both dancers side by side, the path that joins them, and what speaks for it. */
 
-import { ask, dancePath, hasToken, save, withQuery } from "../service/api.js";
+import { ask, dancePath, hasToken, recordingPath, save, withQuery } from "../service/api.js";
 import { Alignment } from "../compare/alignment.js";
 import { changes } from "../elements/cards.js";
 import { el, icon, link } from "../elements/dom.js";
@@ -14,14 +14,15 @@ import {
   wordsPanel,
 } from "../compare/panels.js";
 import { Clock, controls } from "../drawing/player.js";
-import { range } from "../elements/say.js";
+import { nameMatch, range } from "../elements/say.js";
 import { clips } from "../service/searching.js";
 import { loadTracks } from "../drawing/stage.js";
 import { evidenceLines, verdictLine } from "../elements/verdicts.js";
 
 /**
  * All that is known of the two.
- * @typedef {{search_id: string, dance_id: string, answer: any, why: any, path: Alignment, clock: Clock,
+ * `name` is that of the dance, `known` its recording that the clip was found in.
+ * @typedef {{search_id: string, dance_id: string, name: string, answer: any, why: any, path: Alignment, clock: Clock,
  *   clip: import("../drawing/skeleton.js").Track, dance: import("../drawing/skeleton.js").Track, known: any}} Pair
  */
 
@@ -78,7 +79,7 @@ export async function show(root, [search_id, dance_id, dancer]) {
  */
 async function load(search_id, dance_id, dancer = undefined) {
   const place = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}`;
-  const [answer, why, known] = await Promise.all([
+  const [answer, why, described] = await Promise.all([
     ask(`searches/${search_id}`),
     ask(withQuery(place, { dancer })),
     ask(dancePath(dance_id)),
@@ -86,14 +87,17 @@ async function load(search_id, dance_id, dancer = undefined) {
   const own = (await loadTracks(`searches/${search_id}/motion?dancer=${why.match.dancer}`)).get(
     why.match.dancer,
   );
-  const theirs = known.motion
-    ? (await loadTracks(`${dancePath(dance_id)}/motion?dancer=${why.match.reference_dancer}`)).get(
-        why.match.reference_dancer,
+  const { recording_id, reference_dancer } = why.match;
+  const known = described.recordings.find((one) => one.recording_id === recording_id);
+  const theirs = known?.motion
+    ? (await loadTracks(`${recordingPath(recording_id)}/motion?dancer=${reference_dancer}`)).get(
+        reference_dancer,
       ) || null
     : null;
   const path = pathOf(why);
   const clock = new Clock({ start: own.start, end: own.end }, path.span);
-  return { search_id, dance_id, answer, why, path, clock, clip: own, dance: theirs, known };
+  const name = nameMatch(why.match);
+  return { search_id, dance_id, name, answer, why, path, clock, clip: own, dance: theirs, known };
 }
 
 /** The path; where none was found, straight through the two ranges of the match. @param {any} why */
@@ -117,7 +121,7 @@ function reportLink({ search_id, dance_id, answer, why }) {
     event.preventDefault();
     name.textContent = "Writing the report …";
     try {
-      await save(path, `${answer.filename || "clip"} beside ${dance_id}.html`, file);
+      await save(path, `${answer.filename || "clip"} beside ${why.match.dance}.html`, file);
     } finally {
       name.textContent = "Evidence report";
     }
@@ -139,7 +143,7 @@ function reportLink({ search_id, dance_id, answer, why }) {
 
 /** @param {Pair} pair */
 function heading(pair) {
-  const { answer, why, dance_id } = pair;
+  const { answer, why, name } = pair;
   const { match } = why,
     several = answer.dancers.length > 1 && `dancer ${match.dancer} of ${answer.dancers.length}`;
   return el(
@@ -150,7 +154,7 @@ function heading(pair) {
       {},
       el("span", { class: "faint" }, answer.filename || "Your clip"),
       " beside ",
-      el("em", {}, dance_id),
+      el("em", {}, name),
     ),
     el(
       "p",

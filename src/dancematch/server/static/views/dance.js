@@ -1,148 +1,95 @@
-/** One dance: the dancer in space, the video if it was kept, the words. */
+/** One dance: what is said of it, its recordings, and the one of them that is shown. */
 
 import { ask, dancePath, mayWrite } from "../service/api.js";
-import { Lanes, wordColour } from "../drawing/charts.js";
+import { addDialog } from "../adding/dialog.js";
+import * as adding from "../service/adding.js";
+import { attempt, changes, removeDances } from "../service/editing.js";
+import { details, nameHeading, removeButton } from "../dance/details.js";
+import { recordingPlayer } from "../dance/player.js";
+import { recordingList } from "../dance/recordings.js";
 import { button, el, link } from "../elements/dom.js";
-import { Figure } from "../drawing/figure.js";
-import { Clock, bind, controls, scrubber } from "../drawing/player.js";
-import { counted, length, plain } from "../elements/say.js";
-import { loadTracks } from "../drawing/stage.js";
-import { remove } from "./dances.js";
-import { keptVideo } from "../drawing/videos.js";
+import { keepingFocus } from "../elements/editable.js";
+import { carryNotices, confirmed } from "../elements/notices.js";
 
-/** @param {HTMLElement} root @param {string[]} parts */
-export async function show(root, [dance_id]) {
-  const path = dancePath(dance_id),
-    dance = await ask(path);
-  root.append(
-    link("dances", { class: "back" }, "‹ all dances"),
-    el(
-      "div",
-      { class: "bar" },
-      el("h1", {}, dance_id),
-      mayWrite() &&
-        button(
-          "Remove",
-          () =>
-            remove(dance_id, () => {
-              location.hash = "#/dances";
-            }),
-          { class: "quiet danger" },
-          "bin",
-        ),
-    ),
-    facts(dance),
-  );
-  if (!dance.motion) {
-    root.append(
-      el(
-        "p",
-        { class: "card" },
-        "Only the words of this dance are kept, no skeletons: it is recognised, but cannot be shown.",
-      ),
-    );
-    return {};
-  }
-  const tracks = await loadTracks(`${path}/motion`);
-  const numbers = [...tracks.keys()];
-  const figure = new Figure(dance_id),
-    whole = { start: tracks.get(numbers[0]).start, end: tracks.get(numbers[0]).end };
-  const clock = new Clock(whole, whole);
-  clock.addEventListener("time", () => figure.at(clock.time));
-  const words = el("section", { class: "panel card" });
-  const choose = async (number) => {
-    figure.show(tracks.get(number));
-    lanes?.leave();
-    lanes = await wordLanes(words, path, number, clock);
+/** @param {HTMLElement} root @param {string[]} parts the dance by id or name, and the id of one of its recordings */
+export async function show(root, [wanted, first]) {
+  let dance = await ask(dancePath(wanted)),
+    chosen = dance.recordings.find((one) => one.recording_id === first) || dance.recordings[0],
+    player = await recordingPlayer(chosen);
+  const about = el("div", { class: "about-dance" }),
+    list = el("div", {}),
+    stage = el("div", { class: "contents" }, ...player.stage),
+    words = el("div", { class: "contents" }, ...player.words);
+
+  const drawList = () => list.replaceChildren(recordingList(dance, chosen.recording_id, choose, () => player.time()));
+  const draw = async () => {
+    about.replaceChildren(heading(dance), await details(dance));
+    drawList();
   };
-  let lanes = null;
-  const video = keptVideo(dance, dance_id);
-  if (video) bind(video, clock);
-  video?.addEventListener("error", () => video.parentElement?.remove());
-  root.append(
-    el(
-      "div",
-      { class: video ? "stages" : "stages single" },
-      el(
-        "section",
-        { class: "stage card" },
-        figure.canvas,
-        el("p", { class: "turn-hint faint small" }, "drag to turn"),
-      ),
-      video && el("section", { class: "stage card" }, video),
-    ),
-    el(
-      "div",
-      { class: "transport card" },
-      controls(clock),
-      scrubber(clock, "Moment of the dance", {
-        span: whole,
-        passage: { start: 0, end: 0 },
-        from: (t) => t,
-        to: (t) => t,
-      }),
-      numbers.length > 1 &&
-        el(
-          "select",
-          { "aria-label": "Dancer", onchange: (event) => choose(Number(event.target.value)) },
-          numbers.map((number) => el("option", { value: number }, `dancer ${number}`)),
-        ),
-    ),
-    words,
-  );
-  await choose(numbers[0]);
+  const choose = async (recording) => {
+    chosen = recording;
+    player.leave();
+    player = await recordingPlayer(recording);
+    stage.replaceChildren(...player.stage);
+    words.replaceChildren(...player.words);
+    drawList();
+    stage.firstElementChild.scrollIntoView({ block: "center" });
+    list.querySelector(".chosen [aria-pressed]")?.focus({ preventScroll: true });
+  };
+  const renew = async () => {
+    dance = await ask(dancePath(dance.dance_id));
+    if (!dance.recordings.some((one) => one.recording_id === chosen.recording_id))
+      await choose(dance.recordings[0]);
+    await keepingFocus(root, draw);
+    document.title = `${dance.name} · DanceMatch`;
+  };
+  const edited = async ({ detail: { gone, to } }) => {
+    try {
+      if (!gone.includes(dance.dance_id)) await renew();
+      else {
+        carryNotices();
+        location.hash = `#/${to}`;
+      }
+    } catch {
+      carryNotices();
+      location.hash = "#/dances"; // an undone change took it away
+    }
+  };
+  await draw();
+  root.append(link("dances", { class: "back" }, "‹ all dances"), about, stage, list, words);
+  changes.addEventListener("edited", edited);
+  adding.changes.addEventListener("added", renew);
   return {
-    keys: (event) => (event.key === "Escape" ? ((location.hash = "#/dances"), true) : clock.key(event)),
+    keys: (event) => (event.key === "Escape" ? ((location.hash = "#/dances"), true) : player.key(event)),
     leave: () => {
-      clock.over = true;
-      lanes?.leave();
-      video?.pause();
+      player.leave();
+      changes.removeEventListener("edited", edited);
+      adding.changes.removeEventListener("added", renew);
     },
   };
 }
 
 /** @param {any} dance */
-function facts(dance) {
-  const repeats = dance.period_seconds ? `repeats itself every ${dance.period_seconds.toFixed(1)} s` : "";
-  const parts = [
-    length(dance.seconds),
-    counted(dance.dancers, "dancer"),
-    dance.label && `label ${plain(dance.label)}`,
-    dance.collection && `collection ${dance.collection}`,
-    repeats,
-    dance.source !== dance.dance_id && `from ${dance.source}`,
-    `added ${new Date(dance.added).toLocaleDateString("en-GB", { dateStyle: "medium" })}`,
-  ];
-  return el("p", { class: "faint facts" }, parts.filter(Boolean).join(" · "));
-}
+const heading = (dance) =>
+  el(
+    "div",
+    { class: "bar" },
+    nameHeading(dance),
+    mayWrite() &&
+      el(
+        "div",
+        { class: "actions" },
+        button("Add recordings", () => addDialog([], dance.name), {}, "plus"),
+        removeButton(() => attempt(() => remove(dance))),
+      ),
+  );
 
-/** @param {HTMLElement} place @param {string} path @param {number} number @param {Clock} clock */
-async function wordLanes(place, path, number, clock) {
-  const words = await ask(`${path}/words`);
-  const own = words.dancers.find((one) => one.dancer === number) || words.dancers[0];
-  const span = { start: own.start, end: own.start + own.words.length * own.seconds_per_word };
-  const lanes = new Lanes(span, (time) => clock.seek(time), own.seconds_per_word);
-  words.channels.forEach((name, channel) =>
-    lanes.add(plain(name), [
-      (time) => {
-        const word = own.words[Math.floor((time - own.start) / own.seconds_per_word)]?.[channel];
-        return word === null || word === undefined ? null : wordColour(word);
-      },
-    ]),
+/** Remove the dance, if that is really meant. @param {any} dance */
+async function remove(dance) {
+  const meant = await confirmed(
+    `Remove ${dance.name}?`,
+    "Everything that is kept of it is deleted. It will not be recognised any more until it is added again.",
+    "Remove it",
   );
-  lanes.axis();
-  clock.addEventListener("time", () => lanes.at(clock.time));
-  lanes.at(clock.time);
-  place.replaceChildren(
-    el("h2", {}, "Motion words"),
-    el(
-      "p",
-      { class: "faint" },
-      "What each part of the body does in each moment, one colour per word. ",
-      link("words", {}, "See what the words look like"),
-      ".",
-    ),
-    lanes.element,
-  );
-  return lanes;
+  if (meant) await removeDances([dance]);
 }

@@ -1,20 +1,23 @@
-/** The dances of the catalogue: find, open, add, remove. */
+/** The dances of the catalogue: find, open, add, and change several at once. */
 
-import { about, ask, dancePath, forget, mayWrite, withQuery } from "../service/api.js";
+import { ask, mayWrite, withQuery } from "../service/api.js";
+import { addDialog } from "../adding/dialog.js";
+import { tray } from "../adding/tray.js";
 import * as adding from "../service/adding.js";
-import { motionPath } from "../elements/cards.js";
-import { button, el, icon, link } from "../elements/dom.js";
-import { confirmed, tell } from "../elements/notices.js";
+import * as editing from "../service/editing.js";
+import { dancePicture } from "../elements/cards.js";
+import { button, el, link } from "../elements/dom.js";
 import { dropPlace } from "../elements/picker.js";
 import { counted, length, plain } from "../elements/say.js";
-import { forgetMotions, thumbnail } from "../drawing/stage.js";
+import { Selection } from "../selection/selection.js";
 
 const PAGE = 48,
   TYPING_MILLISECONDS = 250;
 
 /** @param {HTMLElement} root */
 export async function show(root) {
-  const tray = adding.tray(),
+  const additions = tray(),
+    selection = new Selection(),
     list = el("ul", { class: "dances" }),
     total = el("p", { class: "faint", role: "status" });
   const more = button("Show more", () => load(false), { class: "more" });
@@ -27,7 +30,7 @@ export async function show(root) {
     const page = await ask(withQuery("dances", { ...wanted, limit: PAGE, after: anew ? null : next }));
     if (own !== turn) return;
     if (anew) list.replaceChildren();
-    list.append(...page.dances.map((dance) => danceCard(dance, changed)));
+    list.append(...page.dances.map((dance) => danceCard(dance, selection)));
     next = page.next;
     more.hidden = !next;
     const filtered = wanted.text || wanted.label || wanted.collection;
@@ -42,27 +45,31 @@ export async function show(root) {
   const nothing = firstSteps();
   const search = filters(wanted, reload);
   const changed = () => Promise.all([reload(), search.renew()]);
+  const edited = ({ detail: { gone } }) => selection.renew(gone, changed);
   root.append(
     el(
       "div",
       { class: "bar" },
       el("h1", {}, "Dances"),
-      mayWrite() && button("Add dances", () => adding.addDialog(), { class: "primary" }, "plus"),
+      mayWrite() && button("Add dances", () => addDialog(), { class: "primary" }, "plus"),
     ),
-    tray.element,
+    additions.element,
     search.element,
     total,
     nothing,
     list,
     el("div", { class: "actions centre" }, more),
+    selection.element,
   );
   adding.changes.addEventListener("added", changed);
+  editing.changes.addEventListener("edited", edited);
   adding.resume();
   await changed();
   return {
     leave: () => {
-      tray.leave();
+      additions.leave();
       adding.changes.removeEventListener("added", changed);
+      editing.changes.removeEventListener("edited", edited);
     },
   };
 }
@@ -73,11 +80,11 @@ function firstSteps() {
   return dropPlace(
     {
       title: "No dances yet: drop videos of some here",
-      hint: "One dance per video; several at once if you like",
+      hint: "Several at once if you like, and an index of them (CSV) if you have one",
       many: true,
       judged: true,
     },
-    (files) => adding.addDialog(files),
+    (files) => addDialog(files),
   );
 }
 
@@ -97,7 +104,7 @@ function filters(wanted, reload) {
   };
   const field = el("input", {
     type: "search",
-    placeholder: "Find by name, label, collection or file",
+    placeholder: "Find by name, label, collection, file or performer",
     "aria-label": "Find dances",
     oninput: typed,
   });
@@ -137,50 +144,35 @@ function fill(select, name, counts, wanted) {
   select.value = wanted[name];
 }
 
-/** @param {any} dance @param {() => void} gone */
-function danceCard(dance, gone) {
+/** @param {any} dance @param {Selection} selection */
+function danceCard(dance, selection) {
   return el(
     "li",
     { class: "dance card" },
-    thumbnail(motionPath(dance)),
+    dancePicture(dance),
     el(
       "div",
       { class: "dance-text" },
-      el("h2", {}, link(`dance/${encodeURIComponent(dance.dance_id)}`, { class: "whole" }, dance.dance_id)),
-      el(
-        "p",
-        { class: "faint small" },
-        length(dance.seconds),
-        dance.dancers > 1 && ` · ${dance.dancers} dancers`,
-        dance.label && ` · ${plain(dance.label)}`,
-        dance.collection && ` · ${dance.collection}`,
-      ),
+      el("h2", {}, link(`dance/${encodeURIComponent(dance.dance_id)}`, { class: "whole" }, dance.name)),
+      el("p", { class: "faint small" }, factsOf(dance)),
+      dance.labels.length > 0 &&
+        el(
+          "p",
+          { class: "chips" },
+          dance.labels.map((label) => el("span", { class: "tag", title: plain(label) }, plain(label))),
+        ),
     ),
-    mayWrite() &&
-      el(
-        "button",
-        {
-          type: "button",
-          class: "quiet round above",
-          "aria-label": `Remove ${dance.dance_id}`,
-          onclick: () => remove(dance.dance_id, gone),
-        },
-        icon("bin"),
-      ),
+    mayWrite() && selection.box(dance),
   );
 }
 
-/** Remove a dance, if that is really meant. @param {string} dance_id @param {() => void} gone */
-export async function remove(dance_id, gone) {
-  const meant = await confirmed(
-    `Remove ${dance_id}?`,
-    "Everything that is kept of it is deleted. It will not be recognised any more until it is added again.",
-    "Remove it",
-  );
-  if (!meant) return;
-  await forget(dancePath(dance_id));
-  forgetMotions();
-  tell(`${dance_id} is removed.`);
-  await about(true);
-  gone();
-}
+/** @param {any} dance */
+const factsOf = (dance) =>
+  [
+    length(dance.seconds),
+    dance.recordings > 1 && `${dance.recordings} recordings`,
+    dance.dancers > dance.recordings && `${dance.dancers} dancers`,
+    dance.collection,
+  ]
+    .filter(Boolean)
+    .join(" · ");

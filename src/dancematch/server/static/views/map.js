@@ -1,11 +1,11 @@
 /** The map of dances: like near like. */
 
 import { ask } from "../service/api.js";
-import { motionPath } from "../elements/cards.js";
+import { dancePicture } from "../elements/cards.js";
 import { el, link } from "../elements/dom.js";
 import { colours } from "../drawing/skeleton.js";
 import { counted, plain } from "../elements/say.js";
-import { stage, thumbnail } from "../drawing/stage.js";
+import { stage } from "../drawing/stage.js";
 
 const MARGIN = 28,
   NEAR = 18,
@@ -93,9 +93,9 @@ const hint = () => el("p", { class: "faint" }, "Point at a dance to see it, clic
 /** The commonest labels, each with its colour; the rest are grey. @returns {Map<string, number>} */
 function frequent(dances) {
   const counts = new Map();
-  dances.forEach(({ label }) => {
-    if (label) counts.set(label, (counts.get(label) || 0) + 1);
-  });
+  dances.forEach(({ labels }) =>
+    labels.forEach((label) => counts.set(label, (counts.get(label) || 0) + 1)),
+  );
   return new Map(
     [...counts]
       .sort((a, b) => b[1] - a[1])
@@ -104,8 +104,11 @@ function frequent(dances) {
   );
 }
 
-const colourOf = (labels, label) =>
-  labels.has(label) ? colours()(`kind-${labels.get(label)}`) : colours()("faint");
+/** The colour of a dance: that of the commonest of its labels. */
+function colourOf(labels, dance) {
+  const numbers = dance.labels.filter((label) => labels.has(label)).map((label) => labels.get(label));
+  return colours()(numbers.length ? `kind-${Math.min(...numbers)}` : "faint");
+}
 
 function legend(labels) {
   return el(
@@ -121,7 +124,7 @@ function draw(brush, dances, place, labels, chosen) {
   const paint = colours();
   dances.forEach((dance, number) => {
     const [x, y] = place(dance);
-    brush.fillStyle = colourOf(labels, dance.label);
+    brush.fillStyle = colourOf(labels, dance);
     brush.globalAlpha = number === chosen ? 1 : 0.8;
     brush.beginPath();
     brush.arc(x, y, number === chosen ? 8 : dances.length > 500 ? 3.5 : 5.5, 0, 2 * Math.PI);
@@ -139,12 +142,12 @@ function draw(brush, dances, place, labels, chosen) {
 
 function details(dance) {
   return [
-    thumbnail(motionPath(dance)),
-    el("h2", {}, link(`dance/${encodeURIComponent(dance.dance_id)}`, {}, dance.dance_id)),
+    dancePicture(dance),
+    el("h2", {}, link(`dance/${encodeURIComponent(dance.dance_id)}`, {}, dance.name)),
     el(
       "p",
       { class: "faint small" },
-      [dance.label && plain(dance.label), dance.collection].filter(Boolean).join(" · "),
+      [...dance.labels.map(plain), dance.collection].filter(Boolean).join(" · "),
     ),
   ];
 }

@@ -1,7 +1,7 @@
 /** The answer to a search: one verdict per dancer, with the dance or with the nearest ones. */
 
 import { ask, dancePath, mayWrite } from "../service/api.js";
-import { addDialog } from "../service/adding.js";
+import { addDialog } from "../adding/dialog.js";
 import { matchCard } from "../elements/cards.js";
 import { button, el } from "../elements/dom.js";
 import { dropPlace } from "../elements/picker.js";
@@ -15,10 +15,10 @@ const NEAREST = 3; // dances that are shown where none is a match
 export async function show(root, [search_id]) {
   const answer = await ask(`searches/${search_id}`),
     shown = answer.dancers.flatMap(worthShowing);
-  const names = [...new Set(shown.map((match) => match.dance_id))];
+  const ids = [...new Set(shown.map((match) => match.dance_id))];
   // One may be gone by now.
-  const known = await Promise.all(names.map((name) => ask(dancePath(name)).catch(() => null)));
-  const dances = new Map(names.map((name, i) => [name, known[i]]));
+  const known = await Promise.all(ids.map((id) => ask(dancePath(id)).catch(() => null)));
+  const dances = new Map(ids.map((id, i) => [id, known[i]]));
   root.append(
     heading(answer),
     ...answer.dancers.map((one) => section(answer, one, dances)),
@@ -65,13 +65,13 @@ function heading(answer) {
 function title({ verdict, dancers }) {
   if (dancers.length > 1) return [`${dancers.length} dancers: `, el("em", {}, listed(dancesOf(dancers)))];
   if (verdict === "no match") return ["No match"];
-  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, dancers[0].candidates[0].dance_id)];
+  return [verdict === "match" ? "This is " : "This may be ", el("em", {}, dancers[0].candidates[0].dance)];
 }
 
 /** What several dancers dance, each dance once. @param {any[]} dancers @returns {string[]} */
 const dancesOf = (dancers) => {
   const name = ({ verdict, candidates: [best] }) =>
-    ({ match: best?.dance_id, "possible match": `perhaps ${best?.dance_id}`, "no match": "no match" })[verdict];
+    ({ match: best?.dance, "possible match": `perhaps ${best?.dance}`, "no match": "no match" })[verdict];
   return [...new Set(dancers.map(name))];
 };
 

@@ -1,13 +1,14 @@
 /** The first view: drop a clip, see how far it is. */
 
 import { about, ask, mayWrite } from "../service/api.js";
-import { addDialog } from "../service/adding.js";
-import { motionPath } from "../elements/cards.js";
+import { addDialog } from "../adding/dialog.js";
+import { dancePicture } from "../elements/cards.js";
 import { button, el, link } from "../elements/dom.js";
 import { tell } from "../elements/notices.js";
 import { canFilm, dropPlace, film } from "../elements/picker.js";
 import { counted, length, size } from "../elements/say.js";
-import { thumbnail } from "../drawing/stage.js";
+import { showSoFar, soFarPlace } from "../elements/so_far.js";
+import * as reviews from "../service/reviews.js";
 import * as searching from "../service/searching.js";
 
 /** @param {HTMLElement} root */
@@ -16,6 +17,7 @@ export async function show(root) {
   const some = facts.dances ? (await ask(`dances?limit=${SOME}`)).dances : [];
   const draw = () =>
     root.replaceChildren(...(searching.task ? underWay(searching.task) : invitation(facts, some)));
+  const showSwitch = () => root.querySelector(".review-switch")?.replaceWith(reviewSwitch());
   let phase = searching.task?.phase;
   const follow = () => {
     const now = searching.task;
@@ -24,9 +26,15 @@ export async function show(root) {
     phase = now?.phase;
   };
   searching.changes.addEventListener("change", follow);
+  reviews.changes.addEventListener("change", showSwitch);
   searching.resume();
   draw();
-  return { leave: () => searching.changes.removeEventListener("change", follow) };
+  return {
+    leave: () => {
+      searching.changes.removeEventListener("change", follow);
+      reviews.changes.removeEventListener("change", showSwitch);
+    },
+  };
 }
 
 /** @param {any} facts @param {any[]} some of the dances */
@@ -47,6 +55,7 @@ function invitation(facts, some) {
     dropPlace({ title: "Drop a clip here", hint: limits(facts), more: [camera()] }, ([file]) =>
       searching.begin(file),
     ),
+    reviewSwitch(),
     el(
       "ol",
       { class: "steps" },
@@ -68,8 +77,8 @@ function invitation(facts, some) {
           el(
             "li",
             {},
-            thumbnail(motionPath(dance)),
-            link(`dance/${encodeURIComponent(dance.dance_id)}`, { class: "whole ellipsis" }, dance.dance_id),
+            dancePicture(dance),
+            link(`dance/${encodeURIComponent(dance.dance_id)}`, { class: "whole ellipsis" }, dance.name),
           ),
         ),
       ),
@@ -93,6 +102,21 @@ const STEPS = [
 /** @param {any} facts */
 const limits = (facts) =>
   `A video of up to ${length(facts.limits.video_seconds)} and ${size(facts.limits.upload_bytes)}, or a motion file`;
+
+/** Whether possible matches go onto the list for people to decide on; hidden where there is none. */
+function reviewSwitch() {
+  const box = el("input", {
+    type: "checkbox",
+    checked: reviews.isWanted(),
+    onchange: () => reviews.want(box.checked),
+  });
+  return el(
+    "label",
+    { class: "check review-switch", hidden: reviews.waiting === null || !mayWrite() },
+    box,
+    "Keep possible matches for review",
+  );
+}
 
 function camera() {
   const able = canFilm();
@@ -203,6 +227,7 @@ function underWay(task) {
       el("p", { class: "faint ellipsis" }, task.name),
       el("progress", { max: 1, "aria-label": "Progress" }),
       el("p", { class: "phase", role: "status" }),
+      soFarPlace(),
       el(
         "p",
         { class: "faint small" },
@@ -240,4 +265,5 @@ function advance(root, task) {
   else bar.value = task.share;
   const text = root.querySelector(".phase");
   if (text.textContent !== phaseText[task.phase]) text.textContent = phaseText[task.phase];
+  showSoFar(root.querySelector(".so-far"), task.partial);
 }

@@ -1,0 +1,1 @@
+"""Corrections: what people say of dances and recordings, changed all at once or not at all, and undone."""
