@@ -22,13 +22,15 @@ from dancematch.pose.video import VideoSource
 from dancematch.types import Motion
 
 OnRecognised = Callable[[ScanSegment], None]  # receives what a dancer dances now, as far as it was read
-ScanSource = str | VideoSource | Motion | Sequence[Motion]
+ScanSource = str | VideoSource | Motion | Sequence[Motion] | Iterator[Moment]
 
 
 def read_moments(
     source: ScanSource, make_estimator: MakeEstimator, on_progress: Progress
 ) -> Iterator[Moment]:
     """Yield how far the reading of a source is, again and again."""
+    if isinstance(source, Iterator):
+        return source
     if isinstance(source, Motion):
         return _report(moments_of_motions([source]), on_progress)
     if isinstance(source, Sequence) and not isinstance(source, str):

@@ -80,7 +80,7 @@ class BlazePose:
         """Yield the tracks of the last `keep_seconds` every so many seconds, and at the end."""
         tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
         size, due = (1, 1), every_seconds
-        reader = read_frames(source, LONG_VIDEO, longest_side=_LONGEST_SIDE, fps=self._fps)
+        reader = read_frames(source, self._limits or LONG_VIDEO, longest_side=_LONGEST_SIDE, fps=self._fps)
 
         def tell(*, complete: bool) -> TracksSoFar:
             tracker.forget(reader.end - keep_seconds)

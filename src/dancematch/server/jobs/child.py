@@ -63,7 +63,7 @@ def cut_stills(
         target = folder / "stills.npz"
         joints = [None if mark is None else mark.tolist() for mark in marks]
         request = {"task": "stills", "source": str(source), "target": str(target)}
-        worker.request(request | {"moments": list(moments), "marks": joints})
+        list(worker.request(request | {"moments": list(moments), "marks": joints}))
         return read_stills(target)
 
 
