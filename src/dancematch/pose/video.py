@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -317,6 +317,22 @@ def _open_container(path: Path) -> "InputContainer":
             f"{path} cannot be opened as a video ({error.strerror}); "
             "it may be damaged, cut off, or not a video"
         ) from None
+
+
+def open_stream(stream: Any, name: str) -> "InputContainer":
+    """Open what is read in order from an object with the method `read`; it is never sought in."""
+    import av
+
+    try:
+        opened: InputContainer = av.open(
+            stream, container_options={"format_whitelist": _CONTAINERS, "protocol_whitelist": ""}
+        )
+    except (av.error.FFmpegError, OSError, ValueError):
+        raise VideoError(
+            f"{name} cannot be read as a video; one that is written in order (MPEG-TS, Matroska, WebM, "
+            "fragmented MP4) was expected"
+        ) from None
+    return opened
 
 
 def _video_stream(container: "InputContainer", path: Path | str) -> "VideoStream":
