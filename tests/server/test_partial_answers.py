@@ -24,6 +24,7 @@ from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.partial_answers import PartialAnswers
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobTable
+from dancematch.server.jobs.work import FileWork
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.problems import Redaction
 from film_samples import open_gate
@@ -101,7 +102,7 @@ def test_answers_come_while_a_video_is_read(server, gates):
         last = following(events, "done")
         assert [] == list(events)
 
-    assert ("progress", {"state", "progress", "ahead"}) == (name, set(first))
+    assert ("progress", {"state", "progress", "ahead", "seconds_left"}) == (name, set(first))
     assert [4.0, 6.0, None] == [one["read_seconds"] for one in (*parts, last["result"])]
     assert [None, None] == [one["search_id"] for one in parts]
     assert ["dance-3"] * 3 == [
@@ -295,14 +296,15 @@ def test_a_part_that_cannot_be_searched_for_leaves_the_job_alone(tmp_path, gates
 
     table, options = JobTable(tmp_path / "jobs.db"), Options("dances.db", workers=1, worker=GATED_WORKER)
     redaction, answers = Redaction("dances.db", str(uploads)), PartialAnswers(fail, 1)
-    runner = JobRunner(table, uploads, options, redaction, lambda *_: {"found": True}, answers)
+    work = FileWork(uploads, options, lambda *_: {"found": True}, answers)
+    runner = JobRunner(table, uploads, options, redaction, {"search": work})
     job = Job("search", "clip.upload", "digest")
     runner.submit(job)
     runner.start()
     wait_for(lambda: table.find(job.job_id).is_finished)
     runner.stop()
 
-    assert ("done", None) == (table.find(job.job_id).state, runner.partial_answer(job))
+    assert ("done", None) == (table.find(job.job_id).state, answers.latest(job.job_id))
     assert tried[0] == 4.0
     assert [] == threads_of_jobs()
     table.close()

@@ -5,8 +5,8 @@ that is told by its content alone. With `quick`, what takes long (a video, a for
 unread: the analysis then has neither motions nor words. With `parts`, what has been read of a video is told
 while the rest is read. `{"task": "scan", "source": ..., "target": FOLDER, "every_seconds": ..., "live": ...}`
 follows the dancers of a long video and tells their recent tracks (`recent_tracks.py`) part by part; with
-`live`, the source is a pipe. `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}`
-writes the stills of a video at these moments, around a dancer's joints where they are known
+`live`, the source is a pipe. `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks":
+[...]}` writes the stills of a video at these moments, around a dancer's joints where they are known
 (`report.footage.cut_stills`).
 """
 
@@ -26,7 +26,10 @@ from dancematch.pipeline.analysis.limits import WorkLimits
 from dancematch.pipeline.analysis.partial_analyses import PartWriter
 from dancematch.pipeline.analysis.recent_tracks import write_recent_tracks
 from dancematch.pipeline.analysis.worker import Analyser
+from dancematch.pose.estimators import TracksSoFar
+from dancematch.pose.live_video import Pipe
 from dancematch.pose.stills import Still
+from dancematch.pose.video import VideoSource
 from dancematch.server.limits import MAX_DANCERS, MAX_PART_DANCER_SECONDS
 
 if TYPE_CHECKING:
@@ -71,9 +74,19 @@ def _analyse_in_parts(source: Path, target: Path, analyser: Analyser) -> Analysi
 
 def _follow_dancers(request: Mapping[str, Any], analyser: Analyser) -> None:
     source = Path(request["source"])
-    if not request["live"] and formats.detect_suffix(source) is not None:
-        raise InputError("a motion file was sent, and a video was expected; search for motion files")
     parts = PartWriter(Path(request["target"]), write_recent_tracks)
+    if request["live"]:
+        with source.open("rb", buffering=0) as pictures:  # as they come: a buffer would wait to be full
+            _send_tracks(Pipe(pictures, "the camera"), request, analyser, parts)
+        return
+    if formats.detect_suffix(source) is not None:
+        raise InputError("a motion file was sent, a video was expected; search for it instead")
+    _send_tracks(source, request, analyser, parts)
+
+
+def _send_tracks(
+    source: VideoSource, request: Mapping[str, Any], analyser: Analyser, parts: PartWriter[TracksSoFar]
+) -> None:
     for read in analyser.follow_video(source, request["every_seconds"]):
         analyser.send_part(parts, read, read.seconds)
 
