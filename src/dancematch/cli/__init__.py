@@ -36,6 +36,7 @@ class Verb(NamedTuple):
 ROOMS = {"use": "Use", "manage": "Manage a catalogue", "research": "Research"}
 VERBS = {
     "search": Verb("use", "Say which known dance a clip is, and write the evidence down."),
+    "scan": Verb("use", "Say which dance is danced when, in long videos and live."),
     "compare": Verb("use", "Say where two performances differ."),
     "extract": Verb("use", "Turn videos into skeletons or words, and words into motion."),
     "info": Verb("use", "Explain a video or motion file."),

@@ -152,6 +152,13 @@ def describe_span(span: Span) -> str:
     return "-".join(f"{second // 60}:{second % 60:02}" for second in (round(span.start), round(span.end)))
 
 
+def describe_moment(seconds: float) -> str:
+    """A moment of a long video: "0:42", "12:05" or "1:02:05"."""
+    whole = round(seconds)
+    hours = f"{whole // 3600}:{whole // 60 % 60:02}" if whole >= 3600 else f"{whole // 60}"
+    return f"{hours}:{whole % 60:02}"
+
+
 def likelihood_ratio(log_ratio: float) -> float:
     """The likelihood ratio with one significant digit: the data support no more."""
     return float(f"{10.0**log_ratio:.0e}")

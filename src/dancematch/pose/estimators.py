@@ -60,11 +60,12 @@ class FollowingEstimator(Protocol):
         self,
         source: "VideoSource",
         *,
+        start: float,
         every_seconds: float,
         keep_seconds: float,
         on_frame: Callable[[float], None] | None = None,
     ) -> Iterator[TracksSoFar]:
-        """Yield the tracks of the last `keep_seconds` every so many seconds, and at the end.
+        """Yield the tracks of the last `keep_seconds` every so many seconds from `start` on, and at the end.
 
         A person who is followed on has the same poses at the same times in each. Closing the iterator ends
         the reading.

@@ -40,6 +40,8 @@ _CONTAINERS = (
     "wav,mp3,flac,aac"
 )
 _FALLBACK_FPS = 30  # only for streams that carry neither time stamps nor a rate
+# Containers with an index of key frames; in others, seeking may come out late, and all is decoded instead.
+_INDEXED = frozenset({"mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi"})
 _STALL_SECONDS = 30.0  # a read that takes longer than this hangs
 
 
@@ -59,7 +61,9 @@ LONG_VIDEO = VideoLimits(max_seconds=float("inf"), max_decode_seconds=float("inf
 class LiveVideo(Protocol):
     """A video that is still being made: a camera, a pipe, a file that grows (`live_video.py`)."""
 
-    name: str  # in messages
+    @property
+    def name(self) -> str:
+        """How messages call it."""
 
     def open(self) -> "InputContainer":
         """Begin to read it."""
@@ -126,8 +130,9 @@ def read_frames(
     *,
     longest_side: int | None = None,
     fps: float | None = None,
+    start: float = 0.0,
 ) -> "FrameReader":
-    """Return a reader of a video's frames, upright and with true times.
+    """Return a reader of a video's frames from the second `start` on, upright and with true times.
 
     With `fps`, of so many frames per second: the others are not converted, and not even decoded where
     no other frame needs them. `longest_side` shrinks larger pictures while they are converted, which
@@ -136,7 +141,7 @@ def read_frames(
     be decoded is a VideoError.
     """
     source = Path(source) if isinstance(source, str) else source
-    return FrameReader(source, limits or VideoLimits(), longest_side, fps)
+    return FrameReader(source, limits or VideoLimits(), longest_side, fps, start)
 
 
 class FrameReader(Iterator[Frame]):
@@ -148,6 +153,7 @@ class FrameReader(Iterator[Frame]):
         limits: VideoLimits,
         longest_side: int | None = None,
         fps: float | None = None,
+        start: float = 0.0,
     ) -> None:
         self.path = path = source if isinstance(source, Path) else source.name
         self.truncated = False
@@ -164,6 +170,9 @@ class FrameReader(Iterator[Frame]):
             raise
         self.seconds = _stated_seconds(self._container, self._stream)
         self._clock = _FrameClock(self._stream)
+        self._start = start
+        if start > 0:
+            self._seek(start)
         self._frames = self._read()
 
     def __iter__(self) -> Self:
@@ -182,6 +191,16 @@ class FrameReader(Iterator[Frame]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _seek(self, seconds: float) -> None:
+        """Go to a key frame before that second; the first frame of all says where the clock begins."""
+        try:
+            self._clock.seconds(_first_frame(self._container, self._stream, self.path))
+            stamp = self._clock.stamp(seconds) if self._container.format.name in _INDEXED else None
+            self._container.seek(0 if stamp is None else stamp, stream=self._stream)
+        except BaseException:
+            self._container.close()
+            raise
 
     def _check_header(self) -> None:
         width, height = self._stream.codec_context.width, self._stream.codec_context.height
@@ -206,7 +225,7 @@ class FrameReader(Iterator[Frame]):
             if seconds is None:
                 continue
             self._check_length(seconds)
-            if self._sampler is None or self._sampler.take(seconds):
+            if seconds >= self._start and (self._sampler is None or self._sampler.take(seconds)):
                 picture = picture or Picture.of(frame, self._stream, self._longest_side)
                 yield Frame(seconds, picture.render(frame))
             self.end = seconds
@@ -264,6 +283,7 @@ class _FrameClock:
 
     def __init__(self, stream: "VideoStream") -> None:
         self._step = 1 / _rate(stream)
+        self._base = stream.time_base
         self._origin: Fraction | None = None
         self._last = Fraction(-1)
 
@@ -280,6 +300,12 @@ class _FrameClock:
             self._origin -= self._last + self._step - now
             now = self._last + self._step
         return self._tick(now) if now > self._last else None
+
+    def stamp(self, seconds: float) -> int | None:
+        """Return the stamp of a time, in the stream's own units; None where frames have none."""
+        if self._origin is None or self._base is None:
+            return None
+        return int((Fraction(seconds) + self._origin) / self._base)
 
     def expect(self, packet: "Packet[VideoStream]") -> float | None:
         """Return the time that a packet's frame will have; None where that is not certain."""
@@ -347,7 +373,7 @@ def _video_stream(container: "InputContainer", path: Path | str) -> "VideoStream
     return moving[0]
 
 
-def _first_frame(container: "InputContainer", stream: "VideoStream", path: Path) -> "VideoFrame":
+def _first_frame(container: "InputContainer", stream: "VideoStream", path: Path | str) -> "VideoFrame":
     from av.error import FFmpegError
 
     try:

@@ -137,7 +137,7 @@ def search_command(
         _require_motions_free(wanted.motions, wanted.force)
     with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(asked.only.label, asked.only.collection)  # a misspelt name says nothing of clips
-        _choose_nodes(known, catalogue, nodes)
+        choose_nodes(known, catalogue, nodes)
         if several:
             search_batch(known, found, asked)
         else:
@@ -225,7 +225,7 @@ def _name(clip: Path) -> dict[str, str | None]:
     return SearchedClip(clip, hash_clips([clip])[clip]).named()
 
 
-def _choose_nodes(known: "Catalogue", where: str, nodes: ShardOptions) -> None:
+def choose_nodes(known: "Catalogue", where: str, nodes: ShardOptions) -> None:
     """Let the catalogue search on a cluster, if one is named."""
     if nodes.cluster is not None:
         from dancematch.cluster.search import SHARDS, ClusterSearch

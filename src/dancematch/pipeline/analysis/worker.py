@@ -147,7 +147,7 @@ class Analyser:
             raise InputError(f"the estimator {estimator.name} cannot follow dancers through a long video")
         report = self._replies.send_progress
         return estimator.recent_tracks(
-            source, every_seconds=every_seconds, keep_seconds=KEEP_SECONDS, on_frame=report
+            source, start=0.0, every_seconds=every_seconds, keep_seconds=KEEP_SECONDS, on_frame=report
         )
 
     def send_part(self, parts: PartWriter[P], found: P, seconds: float | None) -> None:

@@ -39,7 +39,7 @@ class DancerScan:
         self.dancer, self.feed = dancer, feed
         self._catalogue = catalogue
         self._windows: list[_Window] = []  # of which no segment has been told yet
-        self._told = feed.span.start  # up to which segments have been told
+        self.told = feed.span.start  # up to which all segments have been told
         self._next_end = feed.span.start + WINDOW_SECONDS
 
     def advance(self) -> Iterator[ScanSegment]:
@@ -97,19 +97,19 @@ class DancerScan:
             told = run.last + 1
         del self._windows[:told]
         keep = self._windows[0].span.start if self._windows else self._next_end - WINDOW_SECONDS
-        self.feed.forget(min(keep, self._told) - WINDOW_SECONDS)
+        self.feed.forget(min(keep, self.told) - WINDOW_SECONDS)
 
     def _tell(self, run: Run) -> Iterator[ScanSegment]:
         segment = self._segment(run)
         if segment is not None:
             yield from self._tell_gap(segment.span.start)
             yield segment
-            self._told = segment.span.end
+            self.told = segment.span.end
 
     def _tell_gap(self, until: float) -> Iterator[ScanSegment]:
-        if until - self._told >= SHORTEST_SECONDS / 2:
-            yield ScanSegment(self.dancer, Span(self._told, until))
-        self._told = max(self._told, until)
+        if until - self.told >= SHORTEST_SECONDS / 2:
+            yield ScanSegment(self.dancer, Span(self.told, until))
+        self.told = max(self.told, until)
 
     def _segment(self, run: Run) -> ScanSegment | None:
         """The segment of a run, if a search for all of it says that it is that dance."""
@@ -123,12 +123,12 @@ class DancerScan:
 
     def _bound(self, windows: Sequence[_Window], dance_id: str) -> tuple[float, float]:
         """When the dance that these windows show begins and ends."""
-        start, end = max(self._told, windows[0].span.start), windows[-1].span.end
+        start, end = max(self.told, windows[0].span.start), windows[-1].span.end
         first, last = (
             _clearest(windows[:EDGE_WINDOWS], dance_id),
             _clearest(windows[-EDGE_WINDOWS:], dance_id),
         )
-        earliest = max(self._told, start - HOP_SECONDS)
+        earliest = max(self.told, start - HOP_SECONDS)
         found = self._agreement(Span(earliest, first.span.end), first.matches.get(dance_id))
         if found is not None:
             start = bound_start(*found, _middle(first.span))

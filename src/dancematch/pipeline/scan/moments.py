@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dancematch.pipeline.scan.feeds import Feed, MotionFeed, TrackFeed
+from dancematch.pipeline.scan.feeds import Feed, MotionFeed, TrackFeed, cut_motion
 from dancematch.pose.estimators import TracksSoFar
 from dancematch.pose.selection import select_dancers
 from dancematch.pose.track import Track
@@ -23,8 +23,11 @@ class Moment:
     total: float | None = None  # seconds of all of it, where that is known
 
 
-def moments_of_motions(motions: Sequence[Motion]) -> Iterator[Moment]:
-    """Read motions, each a dancer, along their common clock."""
+def moments_of_motions(motions: Sequence[Motion], start: float = 0.0) -> Iterator[Moment]:
+    """Read motions, each a dancer, along their common clock, from its second `start` on."""
+    motions = [rest for one in motions if (rest := cut_motion(one, start, one.span.end)) is not None]
+    if not motions:
+        return
     order = sorted(range(len(motions)), key=lambda number: motions[number].start)
     feeds = {dancer: MotionFeed(motions[number]) for dancer, number in enumerate(order, start=1)}
     begin, end = min(one.start for one in motions), max(one.span.end for one in motions)
@@ -40,10 +43,13 @@ def moments_of_motions(motions: Sequence[Motion]) -> Iterator[Moment]:
         yield Moment(seconds, present, end)
 
 
-def moments_of_tracks(parts: Iterable[TracksSoFar]) -> Iterator[Moment]:
-    """Follow the dancers of a video, whose recent tracks a pose estimator tells again and again."""
+def moments_of_tracks(parts: Iterable[TracksSoFar], dancers: int = 0) -> Iterator[Moment]:
+    """Follow the dancers of a video, whose recent tracks a pose estimator tells again and again.
+
+    So many `dancers` have been numbered before.
+    """
     feeds: dict[int, TrackFeed] = {}
-    count = 0
+    count = dancers
     for read in parts:
         for track in sorted(select_dancers(read.tracks).dancers, key=lambda one: float(one.times[0])):
             known = _recognise(track, feeds)

@@ -1,6 +1,7 @@
-"""Moments -> segments: every dancer's scan beside the others'."""
+"""Source -> moments -> segments: every dancer's scan beside the others'."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dancematch import formats
@@ -25,27 +26,44 @@ OnRecognised = Callable[[ScanSegment], None]  # receives what a dancer dances no
 ScanSource = str | VideoSource | Motion | Sequence[Motion] | Iterator[Moment]
 
 
+@dataclass(frozen=True)
+class ScanStart:
+    """Where a scan begins: at the beginning, or where another was interrupted."""
+
+    seconds: float = 0.0
+    dancers: int = 0  # who have been seen before that
+
+
+BEGINNING = ScanStart()
+
+
 def read_moments(
-    source: ScanSource, make_estimator: MakeEstimator, on_progress: Progress
+    source: ScanSource,
+    make_estimator: MakeEstimator,
+    on_progress: Progress,
+    start: ScanStart = BEGINNING,
 ) -> Iterator[Moment]:
     """Yield how far the reading of a source is, again and again."""
     if isinstance(source, Iterator):
         return source
     if isinstance(source, Motion):
-        return _report(moments_of_motions([source]), on_progress)
+        return _report(moments_of_motions([source], start.seconds), on_progress)
     if isinstance(source, Sequence) and not isinstance(source, str):
-        return _report(moments_of_motions(source), on_progress)
+        return _report(moments_of_motions(source, start.seconds), on_progress)
     video = Path(source) if isinstance(source, str) else source
     if isinstance(video, Path) and formats.is_motion_file(video):
-        return _report(moments_of_motions(formats.read(video)), on_progress)
-    return moments_of_tracks(_follow(video, make_estimator(), on_progress))
+        return _report(moments_of_motions(formats.read(video), start.seconds), on_progress)
+    tracks = _follow(video, make_estimator(), on_progress, start.seconds)
+    return moments_of_tracks(tracks, start.dancers)
 
 
-def _follow(video: VideoSource, estimator: PoseEstimator, on_progress: Progress) -> Iterator[TracksSoFar]:
+def _follow(
+    video: VideoSource, estimator: PoseEstimator, on_progress: Progress, start: float
+) -> Iterator[TracksSoFar]:
     """The tracks of a video, told while it is read if the estimator can, else once all of it is read."""
     if isinstance(estimator, FollowingEstimator):
         yield from estimator.recent_tracks(
-            video, every_seconds=STEP_SECONDS, keep_seconds=KEEP_SECONDS, on_frame=on_progress
+            video, start=start, every_seconds=STEP_SECONDS, keep_seconds=KEEP_SECONDS, on_frame=on_progress
         )
         return
     if not isinstance(video, Path):
@@ -61,12 +79,77 @@ def _report(moments: Iterator[Moment], on_progress: Progress) -> Iterator[Moment
         yield moment
 
 
+class Scan(Iterator[ScanSegment]):
+    """The segments of all dancers, as they are settled; closing it ends the reading.
+
+    Where the reading fails, what was found up to there is told before the error is raised.
+    """
+
+    def __init__(
+        self,
+        moments: Iterator[Moment],
+        catalogue: CatalogueAccess,
+        on_recognised: OnRecognised | None = None,
+        start: ScanStart = BEGINNING,
+    ) -> None:
+        self.seconds = start.seconds  # how far the source has been read
+        self._dancers = start.dancers
+        self._catalogue, self._on_recognised = catalogue, on_recognised
+        self._lanes: dict[int, _Lane] = {}
+        self._segments = self._run(moments)
+
+    def __next__(self) -> ScanSegment:
+        return next(self._segments)
+
+    def close(self) -> None:
+        """End the reading."""
+        self._segments.close()
+
+    @property
+    def settled(self) -> ScanStart:
+        """Up to where all has been told: a scan that begins there goes on with this one."""
+        begun = [lane.settled for lane in self._lanes.values()]
+        return ScanStart(min([self.seconds, *begun]), self._dancers)
+
+    def _run(self, moments: Iterator[Moment]) -> Generator[ScanSegment, None, None]:
+        trouble: DanceMatchError | None = None
+        try:
+            for moment in moments:
+                yield from self._advance(moment)
+        except DanceMatchError as error:
+            trouble = error
+        for dancer in list(self._lanes):
+            yield from self._end(dancer)
+        if trouble is not None:
+            raise trouble
+
+    def _advance(self, moment: Moment) -> Iterator[ScanSegment]:
+        for dancer in [one for one in self._lanes if one not in moment.present]:
+            yield from self._end(dancer)
+        for dancer, feed in moment.present.items():
+            if dancer not in self._lanes:
+                scan = DancerScan(dancer, feed, self._catalogue)
+                self._lanes[dancer] = _Lane(scan, self._on_recognised)
+                self._dancers = max(self._dancers, dancer)
+            yield from self._lanes[dancer].advance()
+        self.seconds = moment.seconds
+
+    def _end(self, dancer: int) -> Iterator[ScanSegment]:
+        yield from self._lanes[dancer].finish()
+        del self._lanes[dancer]
+
+
 class _Lane:
     """One dancer's scan, with adjoining segments of one dance joined."""
 
     def __init__(self, scan: DancerScan, on_recognised: OnRecognised | None) -> None:
         self._scan, self._joiner, self._on_recognised = scan, SegmentJoiner(), on_recognised
         self._recognised: str | None = None
+
+    @property
+    def settled(self) -> float:
+        """Up to where all has been told."""
+        return self._scan.told if self._joiner.held is None else self._joiner.held.span.start
 
     def advance(self) -> Iterator[ScanSegment]:
         """Yield the segments that are settled; tell what is danced now, once."""
@@ -82,28 +165,3 @@ class _Lane:
         """Yield the rest."""
         yield from self._joiner.add(self._scan.finish())
         yield from self._joiner.release()
-
-
-def scan_moments(
-    moments: Iterable[Moment], catalogue: CatalogueAccess, on_recognised: OnRecognised | None = None
-) -> Generator[ScanSegment, None, None]:
-    """Yield the segments of all dancers as they are settled.
-
-    Where the reading fails, what was found up to there is told before the error is raised.
-    """
-    lanes: dict[int, _Lane] = {}
-    trouble: DanceMatchError | None = None
-    try:
-        for moment in moments:
-            for dancer in [one for one in lanes if one not in moment.present]:
-                yield from lanes.pop(dancer).finish()
-            for dancer, feed in moment.present.items():
-                if dancer not in lanes:
-                    lanes[dancer] = _Lane(DancerScan(dancer, feed, catalogue), on_recognised)
-                yield from lanes[dancer].advance()
-    except DanceMatchError as error:
-        trouble = error
-    for lane in lanes.values():
-        yield from lane.finish()
-    if trouble is not None:
-        raise trouble

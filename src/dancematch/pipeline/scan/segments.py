@@ -1,6 +1,6 @@
 """What a scan finds: who dances which dance from when to when."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -38,26 +38,35 @@ class ScanSegment:
         }
 
 
+def segment_of(description: Mapping[str, Any]) -> ScanSegment:
+    """Return the segment that `described` described, without the details of its match."""
+    match = description["match"]
+    if match is not None:
+        spans = {name: Span(**match[name]) for name in ("query", "reference")}
+        match = Match(**{**match, **spans, "segment": None, "passages": (), "recordings": ()})
+    return ScanSegment(description["dancer"], Span(**description["span"]), match)
+
+
 class SegmentJoiner:
     """Joins adjoining segments of one dance, of one dancer, given in order."""
 
     def __init__(self) -> None:
-        self._held: ScanSegment | None = None
+        self.held: ScanSegment | None = None  # the last one, which the next may be joined to
 
     def add(self, segments: Iterable[ScanSegment]) -> Iterator[ScanSegment]:
         """Yield the segments that the next one cannot be joined to any more; the last is held back."""
         for segment in segments:
-            if self._held is not None and _adjoin(self._held, segment):
-                self._held = _join(self._held, segment)
+            if self.held is not None and _adjoin(self.held, segment):
+                self.held = _join(self.held, segment)
                 continue
             yield from self.release()
-            self._held = segment
+            self.held = segment
 
     def release(self) -> Iterator[ScanSegment]:
         """Yield the segment that is held back."""
-        if self._held is not None:
-            yield self._held
-        self._held = None
+        if self.held is not None:
+            yield self.held
+        self.held = None
 
 
 def _adjoin(one: ScanSegment, other: ScanSegment) -> bool:

@@ -73,18 +73,20 @@ class BlazePose:
         self,
         source: VideoSource,
         *,
+        start: float,
         every_seconds: float,
         keep_seconds: float,
         on_frame: Callable[[float], None] | None = None,
     ) -> Generator[TracksSoFar, None, None]:
-        """Yield the tracks of the last `keep_seconds` every so many seconds, and at the end."""
+        """Yield the tracks of the last seconds every so many seconds from `start` on, and at the end."""
         tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
-        size, due = (1, 1), every_seconds
-        reader = read_frames(source, self._limits or LONG_VIDEO, longest_side=_LONGEST_SIDE, fps=self._fps)
+        size, due = (1, 1), start + every_seconds
+        limits = self._limits or LONG_VIDEO
+        reader = read_frames(source, limits, longest_side=_LONGEST_SIDE, fps=self._fps, start=start)
 
         def tell(*, complete: bool) -> TracksSoFar:
             tracker.forget(reader.end - keep_seconds)
-            tracks = _make_tracks(tracker.people, size, min(reader.end, keep_seconds))
+            tracks = _make_tracks(tracker.people, size, min(reader.end - start, keep_seconds))
             return TracksSoFar(tracks, reader.end, complete=complete, total_seconds=reader.seconds)
 
         with reader, self._decode(reader) as frames:

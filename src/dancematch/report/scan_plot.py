@@ -1,0 +1,75 @@
+"""A picture of a scan: one lane per dancer, one colour per dance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dancematch.pipeline.scan.segments import ScanSegment
+from dancematch.report.plots import new_figure, write_figure
+from dancematch.report.scan_files import ScannedVideo
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Told apart also by those who see no red and green (Okabe and Ito), then repeated.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6d1f", "#7a3fb5")
+_NO_DANCE, _INK = "#e4e1db", "#1c1b1a"
+_MOST_LANES = 12  # dancers who are shown, those who dance longest
+_LEAST_SHARE = 0.04  # of the video, from which on a segment has its name in it
+_MINUTE = 60.0
+
+
+def draw_scan(path: str | Path, scanned: ScannedVideo, *, overwrite: bool = False) -> None:
+    """Draw which dance each dancer dances when; possible matches are hatched, no known dance is grey."""
+    dancers = _choose_dancers(scanned)
+    dances = list(dict.fromkeys(segment.dance for segment, _ in scanned.dances))
+    colours = {dance: COLOURS[number % len(COLOURS)] for number, dance in enumerate(dances)}
+    figure = new_figure(12, 1.6 + 0.55 * len(dancers) + 0.2 * -(-len(dances) // 4))
+    axes = figure.subplots()
+    in_minutes = scanned.seconds > 2 * _MINUTE
+    unit = _MINUTE if in_minutes else 1.0
+    for segment in scanned.segments:
+        if segment.dancer in dancers:
+            _draw_segment(axes, segment, dancers.index(segment.dancer), unit, scanned.seconds, colours)
+    axes.set_xlim(0, scanned.seconds / unit)
+    axes.set_ylim(len(dancers) - 0.4, -0.6)
+    axes.set_yticks(range(len(dancers)), [f"dancer {dancer}" for dancer in dancers])
+    axes.set_xlabel("minutes" if in_minutes else "seconds")
+    axes.set_title(scanned.file, loc="left", color=_INK)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    handles = [axes.barh(0, 0, color=colours[dance], label=dance) for dance in dances]
+    if handles:
+        figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    write_figure(figure, Path(path), overwrite)
+
+
+def _choose_dancers(scanned: ScannedVideo) -> list[int]:
+    """Those who dance longest, in order of appearance."""
+    seconds = dict.fromkeys(scanned.dancers, 0.0)
+    for segment in scanned.segments:
+        seconds[segment.dancer] += segment.span.seconds
+    return sorted(sorted(seconds, key=lambda dancer: -seconds[dancer])[:_MOST_LANES])
+
+
+def _draw_segment(
+    axes: "Axes", segment: ScanSegment, lane: int, unit: float, total: float, colours: dict[str | None, str]
+) -> None:
+    span = segment.span
+    known = segment.match is not None
+    axes.barh(
+        lane, span.seconds / unit, left=span.start / unit, height=0.7 if known else 0.12,
+        color=colours[segment.dance] if known else _NO_DANCE, edgecolor="white", linewidth=0.6,
+        hatch="///" if segment.verdict == "possible match" else None,
+    )  # fmt: skip
+    if known and span.seconds >= _LEAST_SHARE * total:
+        middle = (span.start + span.end) / 2 / unit
+        axes.text(
+            middle,
+            lane,
+            segment.dance or "",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white",
+            clip_on=True,
+        )
