@@ -12,14 +12,7 @@ from collections import Counter
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from dancematch.server.limits import (
-    CAMERA_SILENCE_SECONDS,
-    MAX_CAMERAS,
-    MAX_CAMERAS_PER_ADDRESS,
-    MAX_HELD_PICTURES_BYTES,
-    RETRY_QUEUE,
-    RETRY_REQUESTS,
-)
+from dancematch.server import limits
 from dancematch.server.problems import busy, not_found
 
 _SUFFIX = ".camera"
@@ -43,8 +36,8 @@ class CameraStream:
         with self._lock:
             if self._over.is_set():
                 raise unknown_camera()
-            if self._held + len(piece) > MAX_HELD_PICTURES_BYTES:
-                raise busy("the pictures come faster than they can be read", RETRY_REQUESTS)
+            if self._held + len(piece) > limits.MAX_HELD_PICTURES_BYTES:
+                raise busy("the pictures come faster than they can be read", limits.RETRY_REQUESTS)
             self._held += len(piece)
             began = time.monotonic() - elapsed
             self._began = began if self._began is None else min(began, self._began)
@@ -70,7 +63,7 @@ class CameraStream:
             if pipe is None:
                 return
             with os.fdopen(pipe, "wb", buffering=0) as file:
-                while piece := self._pieces.get(timeout=CAMERA_SILENCE_SECONDS):
+                while piece := self._pieces.get(timeout=limits.CAMERA_SILENCE_SECONDS):
                     file.write(piece)
                     with self._lock:
                         self._held -= len(piece)
@@ -105,10 +98,10 @@ class Cameras:
         """Make room for the pictures of a camera, or refuse."""
         with self._lock:
             used = Counter(stream.address for stream in self._streams.values())
-            if used[address] >= MAX_CAMERAS_PER_ADDRESS:
-                raise busy("a camera of this address is on already", RETRY_QUEUE)
-            if used.total() >= MAX_CAMERAS:
-                raise busy(f"{MAX_CAMERAS} cameras are on already", RETRY_QUEUE)
+            if used[address] >= limits.MAX_CAMERAS_PER_ADDRESS:
+                raise busy("a camera of this address is on already", limits.RETRY_QUEUE)
+            if used.total() >= limits.MAX_CAMERAS:
+                raise busy(f"{limits.MAX_CAMERAS} cameras are on already", limits.RETRY_QUEUE)
             stream = CameraStream(self._folder / f"{secrets.token_hex(16)}{_SUFFIX}", address)
             self._streams[job_id] = stream
             return stream
