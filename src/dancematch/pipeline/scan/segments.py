@@ -48,7 +48,7 @@ def segment_of(description: Mapping[str, Any]) -> ScanSegment:
 
 
 class SegmentJoiner:
-    """Joins adjoining segments of one dance, of one dancer, given in order."""
+    """Joins adjoining segments of one dance, or of none, of one dancer, given in order."""
 
     def __init__(self) -> None:
         self.held: ScanSegment | None = None  # the last one, which the next may be joined to
@@ -70,9 +70,8 @@ class SegmentJoiner:
 
 
 def _adjoin(one: ScanSegment, other: ScanSegment) -> bool:
-    if one.match is None or other.match is None or one.match.dance_id != other.match.dance_id:
-        return False
-    return other.span.start - one.span.end <= JOIN_SECONDS
+    same = (one.match and one.match.dance_id) == (other.match and other.match.dance_id)
+    return same and other.span.start - one.span.end <= JOIN_SECONDS
 
 
 def _join(one: ScanSegment, other: ScanSegment) -> ScanSegment:
