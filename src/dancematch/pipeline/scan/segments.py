@@ -59,14 +59,15 @@ class SegmentJoiner:
             if self.held is not None and _adjoin(self.held, segment):
                 self.held = _join(self.held, segment)
                 continue
-            yield from self.release()
-            self.held = segment
+            complete, self.held = self.held, segment
+            if complete is not None:
+                yield complete
 
     def release(self) -> Iterator[ScanSegment]:
         """Yield the segment that is held back."""
-        if self.held is not None:
-            yield self.held
-        self.held = None
+        complete, self.held = self.held, None
+        if complete is not None:
+            yield complete
 
 
 def _adjoin(one: ScanSegment, other: ScanSegment) -> bool:
