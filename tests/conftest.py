@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dancematch.search.kernels.kernel_folder import FOLDER_VARIABLE, kernel_folder
-from databases import BINARIES, Server
+from databases import BINARIES, Server, share_compiled_statements
 
 # Tests that name a cache folder of their own use the compiled kernels of all others; so do their processes.
 os.environ.setdefault(FOLDER_VARIABLE, str(kernel_folder().parent))
@@ -13,6 +13,8 @@ os.environ.setdefault(FOLDER_VARIABLE, str(kernel_folder().parent))
 # A busy machine is no reason to fail: what is slow is seen in the durations.
 settings.register_profile("dancematch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dancematch")
+
+share_compiled_statements()
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

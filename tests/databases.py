@@ -12,12 +12,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Engine
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
+
 from dancematch.catalogue.sql.schema import dances, exclusions, labels, recordings, tracks
 
 BINARIES = max(
     Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None
 )
 USER, PASSWORD = "dancer", "pa55word"
+
+
+def share_compiled_statements() -> None:
+    """Compile each SQL statement once per process and engine, not per catalogue: tests open thousands.
+
+    SQLAlchemy keeps compiled statements per `Engine` and dialect object; all of ours are configured alike.
+    """
+    shared: LRUCache = LRUCache(2000)
+    Engine._compiled_cache = property(lambda _: shared, lambda *_: None)  # type: ignore[assignment]
+    for dialect in (SQLiteDialect_pysqlite, PGDialect_psycopg):
+        dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
+        dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
 
 
 class Server:
