@@ -34,7 +34,7 @@ RAY = Path(sys.executable).with_name("ray")
 MEMORY = 80 << 20  # of a node's object store: the least that Ray takes
 START_SECONDS = 180
 STARTS = 4
-"""How often a node is started before it is given up: Ray itself gives a node thirty seconds, come what may."""
+"""How often a node is started before it is given up: Ray itself gives one thirty seconds, come what may."""
 
 
 def free_port() -> int:

@@ -1,5 +1,6 @@
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +25,35 @@ share_compiled_statements()
 # The shell is the same engine without a browser's window around it: a page costs a tenth.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+# Files whose tests take longest in all, in this order: what begins last should end soon.
+LONGEST = (
+    "cluster/test_cluster_ray.py",
+    "page/test_page.py",
+    "page/test_page_editing.py",
+    "synthetic/test_demo.py",
+    "server/test_server.py",
+    "server/test_server_attacks.py",
+    "catalogue/test_editing.py",
+    "catalogue/test_catalogue_crash.py",
+    "page/test_page_journey.py",
+    "report/test_evidence.py",
+    "catalogue/test_restart.py",
+    "training/test_run.py",
+    "training/test_train_command.py",
+    "server/test_server_connections.py",
+    "server/test_server_jobs.py",
+    "server/test_server_edits.py",
+    "formats/test_fuzzing.py",
+    "formats/test_hostile_files.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; the order within a file stays."""
+    rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 @pytest.fixture(scope="session")
