@@ -26,11 +26,13 @@ share_compiled_statements()
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
+# Files that share a server: they run in one process.
+STUDIO = ("page/test_page_adding.py", "page/test_page_editing.py", "page/test_page_reviews.py")
 # Files whose tests take longest in all, in this order: what begins last should end soon.
 LONGEST = (
     "cluster/test_cluster_ray.py",
+    *STUDIO,
     "page/test_page.py",
-    "page/test_page_editing.py",
     "synthetic/test_demo.py",
     "server/test_server.py",
     "server/test_server_attacks.py",
@@ -47,6 +49,19 @@ LONGEST = (
     "formats/test_fuzzing.py",
     "formats/test_hostile_files.py",
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """A scheduler that gives a process whole files, and all of those that share a server."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class SharedFiles(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "studio" if file.endswith(STUDIO) else file
+
+    return SharedFiles(config, log)
 
 
 @pytest.hookimpl(trylast=True)
