@@ -40,7 +40,12 @@ HOMES = {
     "torch": ("model/network.py", "model/quantiser.py", "training/", "formats/motion_capture/comotion.py"),
     "onnx": ("training/network/onnx_graph.py",),
     "onnxruntime": ("model/runtime.py",),
-    "av": ("pose/video.py", "pose/picture.py", "synthetic/rendering/renderer.py"),
+    "av": (
+        "pose/video.py",
+        "pose/picture.py",
+        "synthetic/rendering/renderer.py",
+        "evaluation/medley/video_programmes.py",
+    ),
     "cv2": ("pose/", "synthetic/"),
     "ai_edge_litert": ("pose/",),
     "click": ("cli/",),
