@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -34,6 +35,7 @@ from dancematch.pipeline.cached_engine import CachedEngine
 from dancematch.pipeline.ingest import Added, Ingest, store_recording, tokenise_dancers
 from dancematch.pipeline.recording_plan import Facts, RecordingPlan, plan_clips, plan_of
 from dancematch.pipeline.review_list import ReviewList
+from dancematch.pipeline.scan.access import SCAN_EVALUE, WINDOW_LIMIT, CatalogueAccess
 from dancematch.pipeline.searcher import Searcher
 from dancematch.pose import default_estimator
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
     from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.query import QueryClip
+    from dancematch.pipeline.scan.scan import ScanSource
+    from dancematch.pipeline.scan.segments import ScanSegment
     from dancematch.search.engine import Engine
     from dancematch.search.explain import EvidenceMatrix, Explanation
 
@@ -240,6 +244,36 @@ class Catalogue:
         with closing(queries):
             for query in queries:
                 yield self.search(query, limit=limit, max_evalue=max_evalue, only=only, settings=settings)
+
+    def scan(
+        self,
+        source: "ScanSource",
+        *,
+        max_evalue: float = SCAN_EVALUE,
+        only: DanceFilter = ALL_DANCES,
+        settings: Settings | None = None,
+        on_progress: Progress | None = None,
+    ) -> "Generator[ScanSegment, None, None]":
+        """Yield which dance each dancer dances when, and when none that is known, as it is found.
+
+        The source is a video or motion file of any length, a motion, or motions on one clock, each a dancer.
+        Segments of one dancer come in order. A match has at most the E-value `max_evalue`, less than in a
+        search, since an hour has hundreds of windows. Closing the iterator ends the reading.
+        """
+        from dancematch.pipeline.scan.scan import scan_source
+
+        require_max_evalue(max_evalue)
+        self._store.require_any(only.label, only.collection)
+        search = partial(self.search, limit=WINDOW_LIMIT, max_evalue=max_evalue, only=only, settings=settings)
+        access = CatalogueAccess(self.tokeniser, search, self._read_reference)
+        yield from scan_source(source, access, self._make_estimator, self._load_beside(on_progress))
+
+    def _read_reference(self, match: Match) -> Fingerprint | None:
+        """The words of the track that a match names; None if it has been removed since."""
+        if match.recording_id is None:
+            return None
+        known = [one for one in self.recording_tracks(match.recording_id) if one.key == match.track]
+        return known[0].fingerprint if known else None
 
     def keep_for_review(self, answer: "Answer", query_file: str, query_id: str) -> int:
         """Put the possible matches of an answer on the list for review; returns how many of them wait.

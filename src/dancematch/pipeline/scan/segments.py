@@ -1,0 +1,72 @@
+"""What a scan finds: who dances which dance from when to when."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dancematch.types import Match, Span, Verdict
+
+JOIN_SECONDS = 1.0  # between two segments of one dance that are one
+
+
+@dataclass(frozen=True)
+class ScanSegment:
+    """A period in which a dancer dances one known dance, or none."""
+
+    dancer: int  # by order of appearance, from 1
+    span: Span  # when, on the clock of what is scanned
+    match: Match | None = None  # the dance, a match or possible match; None: no known dance
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the dance; no match where there is none."""
+        return "no match" if self.match is None else self.match.verdict
+
+    @property
+    def dance(self) -> str | None:
+        """The name of the dance."""
+        return None if self.match is None else self.match.name
+
+    def described(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return {
+            "dancer": self.dancer,
+            "span": asdict(self.span),
+            "verdict": self.verdict,
+            "dance": self.dance,
+            "match": None if self.match is None else asdict(self.match),
+        }
+
+
+class SegmentJoiner:
+    """Joins adjoining segments of one dance, of one dancer, given in order."""
+
+    def __init__(self) -> None:
+        self._held: ScanSegment | None = None
+
+    def add(self, segments: Iterable[ScanSegment]) -> Iterator[ScanSegment]:
+        """Yield the segments that the next one cannot be joined to any more; the last is held back."""
+        for segment in segments:
+            if self._held is not None and _adjoin(self._held, segment):
+                self._held = _join(self._held, segment)
+                continue
+            yield from self.release()
+            self._held = segment
+
+    def release(self) -> Iterator[ScanSegment]:
+        """Yield the segment that is held back."""
+        if self._held is not None:
+            yield self._held
+        self._held = None
+
+
+def _adjoin(one: ScanSegment, other: ScanSegment) -> bool:
+    if one.match is None or other.match is None or one.match.dance_id != other.match.dance_id:
+        return False
+    return other.span.start - one.span.end <= JOIN_SECONDS
+
+
+def _join(one: ScanSegment, other: ScanSegment) -> ScanSegment:
+    """Both as one, with the match of the longer: what it says of place and tempo holds for most of it."""
+    longer = max(one, other, key=lambda segment: segment.span.seconds)
+    return replace(longer, span=Span(one.span.start, max(one.span.end, other.span.end)))
