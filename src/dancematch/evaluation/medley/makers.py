@@ -12,6 +12,7 @@ import numpy as np
 from dancematch.evaluation.medley.changes import MOTION_CHANGES
 from dancematch.evaluation.medley.motion_programmes import draw_clips, join_motions, name_clip
 from dancematch.evaluation.medley.programme import (
+    PROGRAMME_SECONDS,
     ItemKind,
     Part,
     Programme,
@@ -93,6 +94,7 @@ class MotionMaker:
     unknown: Sequence[UnknownMotion] = ()
     name: str = field(default="motions", init=False)
     scan: Scan = scan_here
+    seconds: float = PROGRAMME_SECONDS
 
     def make(self, part: Part, seed: Sequence[int]) -> MadeProgramme:
         """A programme, and a catalogue of one recording per dance."""
@@ -100,7 +102,9 @@ class MotionMaker:
         motions = {name_clip(clip): clip.motion for clip in self.clips}
         motions |= {one.source.recording: one.motion for one in self.unknown}
         everything = [*sources, *(one.source for one in self.unknown)]
-        programme = compose_programme(everything, [*seed, 1], changes=list(MOTION_CHANGES))
+        programme = compose_programme(
+            everything, [*seed, 1], changes=list(MOTION_CHANGES), seconds=self.seconds
+        )
         return MadeProgramme(programme, known, join_motions(programme, motions))
 
 
@@ -113,11 +117,12 @@ class SkeletonMaker:
     distractors: Sequence[MotionRecording] = ()
     name: str = field(default="skeletons", init=False)
     scan: Scan = scan_here
+    seconds: float = PROGRAMME_SECONDS
 
     def make(self, part: Part, seed: Sequence[int]) -> MadeProgramme:
         """A programme, and a catalogue with distractors."""
         known, sources = draw_recordings(self.clips, self.recordings, part, np.random.default_rng(seed))
-        programme = compose_programme(sources, [*seed, 1], changes=list(MOTION_CHANGES))
+        programme = compose_programme(sources, [*seed, 1], changes=list(MOTION_CHANGES), seconds=self.seconds)
         dancers = {one.recording_id: one.motions for one in self.recordings}
         return MadeProgramme(programme, [*known, *self.distractors], place_dancers(programme, dancers))
 
@@ -133,13 +138,16 @@ class VideoMaker:
     distractors: Sequence[MotionRecording] = ()
     name: str = field(default="videos", init=False)
     scan: Scan = scan_apart
+    seconds: float = PROGRAMME_SECONDS
 
     def make(self, part: Part, seed: Sequence[int]) -> MadeProgramme:
         """A programme, and a catalogue with distractors; a video that was made before is used again."""
         from dancematch.evaluation.medley.video_programmes import PICTURE_CHANGES, write_programme
 
         known, sources = draw_recordings(self.clips, self.recordings, part, np.random.default_rng(seed))
-        programme = compose_programme(sources, [*seed, 1], changes=list(PICTURE_CHANGES))
+        programme = compose_programme(
+            sources, [*seed, 1], changes=list(PICTURE_CHANGES), seconds=self.seconds
+        )
         digest = hashlib.sha256(repr(programme).encode()).hexdigest()[:12]
         target = self.folder / f"{part.replace(' ', '-')}-{seed[-1]}-{digest}.mp4"
         if not target.exists():

@@ -125,6 +125,7 @@ class _Composer:
         self, sources: Sequence[ProgrammeSource], changes: Sequence[str], rng: np.random.Generator
     ) -> None:
         self._changes, self._rng = changes, rng
+        self._deck: list[str] = []  # changes that come before any comes again
         self._pools: dict[ItemKind, dict[str, list[ProgrammeSource]]] = {}  # by kind and dance
         for one in sources:
             if one.span.seconds >= SHORTEST_SECONDS:
@@ -140,7 +141,7 @@ class _Composer:
             is_last = room - length < ITEM_SECONDS[0] * FPS  # too little is left for an excerpt
             return ProgrammeItem("gap", _span(frame, room if is_last else length))
         source = self._draw_source(kind, before)
-        change = str(self._rng.choice(self._changes)) if kind == "changed" else AS_IT_IS
+        change = self._draw_change() if kind == "changed" else AS_IT_IS
         tempo = self._draw_tempo() if change in AT_ANOTHER_TEMPO else 1.0
         wanted = self._rng.uniform(*ITEM_SECONDS) * FPS
         length = int(min(wanted, room, np.floor(source.span.seconds / tempo * FPS)))
@@ -171,6 +172,10 @@ class _Composer:
         names = [name for name in pool if name != latest] or list(pool)
         own = pool[names[int(self._rng.integers(len(names)))]]
         return own[int(self._rng.integers(len(own)))]
+
+    def _draw_change(self) -> str:
+        self._deck = self._deck or [str(one) for one in self._rng.permutation(self._changes)]
+        return self._deck.pop()
 
     def _draw_tempo(self) -> float:
         tempo = float(np.exp(self._rng.uniform(np.log(LEAST_TEMPO_CHANGE), np.log(MOST_TEMPO_CHANGE))))
