@@ -23,8 +23,8 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-eval: .venv/installed-dev  ## how well: make eval AISTPP=FOLDER [UNKNOWN=... VIEWS=... MODEL=... GENRES=... CLIPS=...]
-	sh eval/run.sh "$(AISTPP)" "$(UNKNOWN)" "$(VIEWS)" "$(MODEL)" "$(GENRES)" "$(CLIPS)"
+eval: .venv/installed-dev  ## how well: make eval AISTPP=FOLDER [UNKNOWN=... VIEWS=... MODEL=... GENRES=... CLIPS=... MEDLEYS=...]
+	sh eval/run.sh "$(AISTPP)" "$(UNKNOWN)" "$(VIEWS)" "$(MODEL)" "$(GENRES)" "$(CLIPS)" "$(MEDLEYS)"
 
 bench: .venv/installed  ## how fast: searching, rendering, and (after make demo) pose estimation
 	$(BIN)/python bench/search.py
