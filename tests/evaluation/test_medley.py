@@ -32,6 +32,7 @@ from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.suites.registry import SuiteOptions, SuiteOptionsError, require_consistent
 from dancematch.motion import canonicalise, excerpt
+from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.synthetic.demo import Scene
 from dancematch.types import Motion, Span
 
@@ -253,6 +254,17 @@ def test_what_became_of_a_dance(found, outcome):
 
 
 # The suite
+
+
+def test_distractors_are_in_every_catalogue(own_model, tmp_path):
+    """Stored once, and with the recordings of a programme no others."""
+    writer = CatalogueWriter(str(own_model))
+    for number, known in enumerate((RECORDINGS[:1], RECORDINGS[2:4], [])):
+        writer.write(tmp_path / f"{number}.db", known, RECORDINGS[4:])
+        with open_catalogue(tmp_path / f"{number}.db", model=own_model, create=False) as catalogue:
+            assert {one.dance_id for one in (*known, RECORDINGS[4])} == {
+                one.name for one in catalogue.dances()
+            }
 
 
 def perfect_scan(truth: list[Programme]):

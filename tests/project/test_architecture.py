@@ -42,6 +42,7 @@ HOMES = {
     "onnxruntime": ("model/runtime.py",),
     "av": (
         "pose/video.py",
+        "pose/live_video.py",
         "pose/picture.py",
         "synthetic/rendering/renderer.py",
         "evaluation/medley/video_programmes.py",

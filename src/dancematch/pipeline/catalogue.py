@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.query import QueryClip
-    from dancematch.pipeline.scan.scan import ScanSource
+    from dancematch.pipeline.scan.scan import OnRecognised, ScanSource
     from dancematch.pipeline.scan.segments import ScanSegment
     from dancematch.search.engine import Engine
     from dancematch.search.explain import EvidenceMatrix, Explanation
@@ -253,20 +253,23 @@ class Catalogue:
         only: DanceFilter = ALL_DANCES,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
+        on_recognised: "OnRecognised | None" = None,
     ) -> "Generator[ScanSegment, None, None]":
         """Yield which dance each dancer dances when, and when none that is known, as it is found.
 
         The source is a video or motion file of any length, a motion, or motions on one clock, each a dancer.
         Segments of one dancer come in order. A match has at most the E-value `max_evalue`, less than in a
-        search, since an hour has hundreds of windows. Closing the iterator ends the reading.
+        search, since an hour has hundreds of windows. `on_recognised` is told what is danced while it still
+        is. Closing the iterator ends the reading.
         """
-        from dancematch.pipeline.scan.scan import scan_source
+        from dancematch.pipeline.scan.scan import read_moments, scan_moments
 
         require_max_evalue(max_evalue)
         self._store.require_any(only.label, only.collection)
         search = partial(self.search, limit=WINDOW_LIMIT, max_evalue=max_evalue, only=only, settings=settings)
         access = CatalogueAccess(self.tokeniser, search, self._read_reference)
-        yield from scan_source(source, access, self._make_estimator, self._load_beside(on_progress))
+        moments = read_moments(source, self._make_estimator, self._load_beside(on_progress))
+        yield from scan_moments(moments, access, on_recognised)
 
     def _read_reference(self, match: Match) -> Fingerprint | None:
         """The words of the track that a match names; None if it has been removed since."""

@@ -13,6 +13,7 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.pose.track import Track
+    from dancematch.pose.video import VideoSource
 
 
 class PoseEstimator(Protocol):
@@ -35,6 +36,7 @@ class TracksSoFar:
     tracks: "list[Track]"
     seconds: float  # of the video
     complete: bool  # whether that is all of it
+    total_seconds: float | None = None  # of the whole video, where it is stated
 
 
 @runtime_checkable
@@ -47,6 +49,25 @@ class ProgressiveEstimator(Protocol):
         """Yield the tracks so far from time to time, and last, as complete, what `tracks` returns.
 
         Closing the iterator ends the reading.
+        """
+
+
+@runtime_checkable
+class FollowingEstimator(Protocol):
+    """A pose estimator that follows people through a video of any length, and forgets what is long past."""
+
+    def recent_tracks(
+        self,
+        source: "VideoSource",
+        *,
+        every_seconds: float,
+        keep_seconds: float,
+        on_frame: Callable[[float], None] | None = None,
+    ) -> Iterator[TracksSoFar]:
+        """Yield the tracks of the last `keep_seconds` every so many seconds, and at the end.
+
+        A person who is followed on has the same poses at the same times in each. Closing the iterator ends
+        the reading.
         """
 
 

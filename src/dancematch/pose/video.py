@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,22 @@ class VideoLimits:
     max_pixels: int = 8192 * 4608  # of one frame
     max_seconds: float = 3600.0
     max_decode_seconds: float = 1800.0  # spent in the decoder, not by the user of the frames
+
+
+LONG_VIDEO = VideoLimits(max_seconds=float("inf"), max_decode_seconds=float("inf"))
+"""For what is read window by window: neither memory nor the first answer depend on the length."""
+
+
+class LiveVideo(Protocol):
+    """A video that is still being made: a camera, a pipe, a file that grows (`live_video.py`)."""
+
+    name: str  # in messages
+
+    def open(self) -> "InputContainer":
+        """Begin to read it."""
+
+
+VideoSource = Path | LiveVideo
 
 
 @dataclass(frozen=True)
@@ -105,7 +121,7 @@ def frame_times(path: Path | str) -> NDArray[np.float64]:
 
 
 def read_frames(
-    path: Path | str,
+    source: Path | str | LiveVideo,
     limits: VideoLimits | None = None,
     *,
     longest_side: int | None = None,
@@ -119,22 +135,27 @@ def read_frames(
     reader's `truncated` says so afterwards, and a warning is logged. One whose first frame cannot
     be decoded is a VideoError.
     """
-    return FrameReader(Path(path), limits or VideoLimits(), longest_side, fps)
+    source = Path(source) if isinstance(source, str) else source
+    return FrameReader(source, limits or VideoLimits(), longest_side, fps)
 
 
 class FrameReader(Iterator[Frame]):
     """The frames of one video in order; `truncated` is settled once they are all read."""
 
     def __init__(
-        self, path: Path, limits: VideoLimits, longest_side: int | None = None, fps: float | None = None
+        self,
+        source: VideoSource,
+        limits: VideoLimits,
+        longest_side: int | None = None,
+        fps: float | None = None,
     ) -> None:
-        self.path = path
+        self.path = path = source if isinstance(source, Path) else source.name
         self.truncated = False
         self.end = 0.0  # seconds of the latest frame that was decoded, used or not
         self._limits = limits
         self._longest_side = longest_side
         self._sampler = FrameSampler(fps) if fps is not None else None
-        self._container = _open_container(path)
+        self._container = _open_container(source) if isinstance(source, Path) else source.open()
         try:
             self._stream = _video_stream(self._container, path)
             self._check_header()
@@ -298,7 +319,23 @@ def _open_container(path: Path) -> "InputContainer":
         ) from None
 
 
-def _video_stream(container: "InputContainer", path: Path) -> "VideoStream":
+def open_stream(stream: Any, name: str) -> "InputContainer":
+    """Open what is read in order from an object with the method `read`; it is never sought in."""
+    import av
+
+    try:
+        opened: InputContainer = av.open(
+            stream, container_options={"format_whitelist": _CONTAINERS, "protocol_whitelist": ""}
+        )
+    except (av.error.FFmpegError, OSError, ValueError):
+        raise VideoError(
+            f"{name} cannot be read as a video; one that is written in order (MPEG-TS, Matroska, WebM, "
+            "fragmented MP4) was expected"
+        ) from None
+    return opened
+
+
+def _video_stream(container: "InputContainer", path: Path | str) -> "VideoStream":
     from av.stream import Disposition
 
     moving = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]

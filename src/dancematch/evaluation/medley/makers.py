@@ -36,6 +36,7 @@ class MadeProgramme(NamedTuple):
     programme: Programme
     known: Sequence[MotionRecording]
     source: ScanSource
+    distractors: Sequence[MotionRecording] = ()  # in the catalogue of every programme
 
 
 class ProgrammeMaker(Protocol):
@@ -124,7 +125,7 @@ class SkeletonMaker:
         known, sources = draw_recordings(self.clips, self.recordings, part, np.random.default_rng(seed))
         programme = compose_programme(sources, [*seed, 1], changes=list(MOTION_CHANGES), seconds=self.seconds)
         dancers = {one.recording_id: one.motions for one in self.recordings}
-        return MadeProgramme(programme, [*known, *self.distractors], place_dancers(programme, dancers))
+        return MadeProgramme(programme, known, place_dancers(programme, dancers), self.distractors)
 
 
 @dataclass(frozen=True)
@@ -153,4 +154,4 @@ class VideoMaker:
         if not target.exists():
             files = {clip.file: file for clip, file in zip(self.clips, self.files, strict=True)}
             write_programme(programme, files, target)
-        return MadeProgramme(programme, [*known, *self.distractors], target)
+        return MadeProgramme(programme, known, target, self.distractors)

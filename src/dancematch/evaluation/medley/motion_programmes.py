@@ -1,8 +1,8 @@
-"""Programmes of AIST++ as one motion: excerpts joined in the canonical frame, so that no seam tells.
+"""Programmes of AIST++ as one motion: excerpts joined in place, so that no jump over the floor tells the seam.
 
-A join in the world frame would be a jump over the floor, which no search sees but every tracker would.
-In the canonical frame body, place and heading are the same for all; turning and travel are made of the
-joined whole. Between two excerpts is a hard cut, or a cross-fade of a third of a second. Gaps are unseen.
+Each excerpt keeps its heading: synchrony compares directions as the camera sees them, and a camera that
+looks from elsewhere is another change. Between two excerpts is a hard cut, or a cross-fade of a third of a
+second. Gaps are unseen.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,12 +14,15 @@ from dancematch.evaluation.medley.changes import change_motion
 from dancematch.evaluation.medley.programme import Part, Programme, ProgrammeItem, ProgrammeSource
 from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.evaluation.suites.aist import AistClip, dance_of
-from dancematch.motion import CANONICAL, FPS, canonicalise, excerpt, into_world
+from dancematch.motion import FPS, excerpt, resample
+from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion, Span
 
 FADE_SECONDS = 1 / 3
 KNOWN_SHARE = 2 / 3  # of the dances; the others are unknown
 TEMPO_RANGE = (0.7, 1.43)  # that are searched: README.md, "Limits"
+
+ON_FLOOR = np.array([1, 0, 1], dtype=np.float32)
 
 Draw = tuple[list[MotionRecording], list[ProgrammeSource]]  # a catalogue, and what is shown
 
@@ -66,28 +69,34 @@ def _by_others(known: AistClip, clips: Sequence[AistClip]) -> list[AistClip]:
 
 
 def join_motions(programme: Programme, motions: Mapping[str, Motion]) -> Motion:
-    """The programme as one dancer's motion in the world frame."""
-    joints = np.full((programme.frames, len(CANONICAL.joints), 3), np.nan, dtype=np.float32)
+    """The programme as one dancer's motion in the world frame, on body15."""
+    joints = np.full((programme.frames, len(BODY15.joints), 3), np.nan, dtype=np.float32)
     visibility = np.zeros(joints.shape[:2], dtype=np.float32)
+    place = np.zeros(3, dtype=np.float32)  # on the floor, where the dancer before ended
     for item in programme.items:
         if item.recording is not None:
             first = round(item.span.start * FPS)
             cut = _cut(item, motions[item.recording])
-            joints[first : first + item.frames] = cut.joints
+            pelvis = cut.joints[np.isfinite(cut.joints[:, 0, 0]), 0] * ON_FLOOR
+            begin, end = (pelvis[0], pelvis[-1]) if len(pelvis) else (place, place)
+            joints[first : first + item.frames] = cut.joints + (place - begin)
             visibility[first : first + item.frames] = cut.visibility
+            place = place - begin + end
     for fade in _fades(programme):
         fade(joints)
         fade(visibility)
-    return into_world(Motion(joints, FPS, CANONICAL, visibility))
+    return Motion(joints, FPS, BODY15, visibility)
 
 
 def _cut(item: ProgrammeItem, motion: Motion) -> Motion:
-    """The item's excerpt, changed, in the canonical frame, with as many frames as the item."""
+    """The item's excerpt, changed, at thirty frames per second, with as many frames as the item."""
     wanted = clip_span(item.excerpt, motion)
-    changed = canonicalise(change_motion(item, excerpt(motion, wanted.start, wanted.end)))
+    changed = change_motion(item, excerpt(motion, wanted.start, wanted.end))
+    times = np.arange(len(changed.joints)) / changed.fps
+    even = resample(times, changed.joints, changed.visibility, changed.skeleton)
     # A change of tempo may be a frame short or long.
-    places = np.minimum(np.arange(item.frames), len(changed.joints) - 1)
-    return Motion(changed.joints[places], FPS, CANONICAL, changed.visibility[places])
+    places = np.minimum(np.arange(item.frames), len(even.joints) - 1)
+    return Motion(even.joints[places], FPS, BODY15, even.visibility[places])
 
 
 def clip_span(span: Span, motion: Motion) -> Span:

@@ -53,15 +53,27 @@ Scan = Callable[[Path, ScanSource], ScanOutcome]  # of a catalogue's file
 
 
 class CatalogueWriter:
-    """Writes catalogues of recordings; the words of each are made once."""
+    """Writes catalogues of recordings; the words of each are made once, and distractors stored once."""
 
     def __init__(self, model: str | None = None) -> None:
         self.model = model  # folder or name
         self.tokeniser = load_model(model)
         self._words: dict[str, list[Fingerprint]] = {}
+        self._files: dict[tuple[str, ...], bytes] = {}  # of catalogues of distractors, by their ids
 
-    def write(self, where: Path, recordings: Sequence[MotionRecording]) -> None:
+    def write(
+        self, where: Path, recordings: Sequence[MotionRecording], distractors: Sequence[MotionRecording] = ()
+    ) -> None:
         """Make a catalogue; recordings without a dancer are left out."""
+        if distractors:
+            ids = tuple(one.recording_id for one in distractors)
+            if ids not in self._files:
+                self._add(where, distractors)
+                self._files[ids] = where.read_bytes()
+            where.write_bytes(self._files[ids])
+        self._add(where, recordings)
+
+    def _add(self, where: Path, recordings: Sequence[MotionRecording]) -> None:
         with open_catalogue(where, model=self.model) as catalogue:
             for one in recordings:
                 if words := self._words_of(one):

@@ -85,12 +85,13 @@ class MedleySuite:
         made = maker.make(part, [self.seed, number])
         with temporary_folder() as folder:
             where = folder / "medley.db"
-            writer.write(where, made.known)
+            writer.write(where, made.known, made.distractors)
             outcome = maker.scan(where, made.source)
+        known = [*made.known, *made.distractors]
         scanned = ScannedProgramme(made.programme, outcome.found, outcome.cost)
         line = ProgrammeLine(
             SUITE, "programme", maker.name, part, number,
-            dances=len({one.dance_id for one in made.known}), recordings=len(made.known),
+            dances=len({one.dance_id for one in known}), recordings=len(known),
             seconds=round(made.programme.seconds, 2), truth=_describe_truth(scanned),
             found=_describe_found(scanned), cost=measure_cost([scanned]),
         )  # fmt: skip

@@ -48,11 +48,17 @@ def _sums(
     )
 
 
-def find_start(agreement: Values, first: int, last: int) -> int:
-    """Return the step, from `first` to `last`, from which on to `last` both agree most."""
-    return first + int(np.argmax(agreement[first : last + 1][::-1].cumsum()[::-1]))
+def bound_start(words: Fingerprint, agreement: Values, middle: float) -> float:
+    """Return the second from which on, to the `middle`, a dance is agreed on most."""
+    last = _step_at(words, middle)
+    return words.start + words.seconds_per_word * int(np.argmax(agreement[: last + 1][::-1].cumsum()[::-1]))
 
 
-def find_end(agreement: Values, first: int, last: int) -> int:
-    """Return the step, from `first` to `last`, up to which both agree most from `first` on."""
-    return first + int(np.argmax(agreement[first : last + 1].cumsum()))
+def bound_end(words: Fingerprint, agreement: Values, middle: float) -> float:
+    """Return the second up to which, from the `middle` on, a dance is agreed on most."""
+    first = _step_at(words, middle)
+    return words.start + words.seconds_per_word * (first + 1 + int(np.argmax(agreement[first:].cumsum())))
+
+
+def _step_at(words: Fingerprint, seconds: float) -> int:
+    return min(max(int((seconds - words.start) / words.seconds_per_word), 0), len(words) - 1)

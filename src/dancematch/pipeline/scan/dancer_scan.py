@@ -1,13 +1,13 @@
 """The scan of one dancer: overlapping windows are searched for, named together, bounded and verified."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dancematch.errors import NoDancerError
 from dancematch.pipeline.answer import Answer
 from dancematch.pipeline.query import QueryClip, query_of_motions
 from dancematch.pipeline.scan.access import CatalogueAccess
-from dancematch.pipeline.scan.boundaries import agreement_along, find_end, find_start
+from dancematch.pipeline.scan.boundaries import Values, agreement_along, bound_end, bound_start
 from dancematch.pipeline.scan.feeds import Feed
 from dancematch.pipeline.scan.labelling import Run, label_windows
 from dancematch.pipeline.scan.segments import ScanSegment
@@ -16,6 +16,7 @@ from dancematch.types import Fingerprint, Match, Span
 WINDOW_SECONDS = 6.0
 HOP_SECONDS = 2.0
 SHORTEST_SECONDS = 2.0  # of a window, and of a segment: less is never accepted
+EDGE_WINDOWS = 3  # at either end of a run, of which the clearest says where the dance begins or ends
 SETTLED_WINDOWS = 4  # after a run, that are something else before it is taken for ended
 LONGEST_SECONDS = 60.0  # of a run, after which what has been found of it is told
 MOST_VERIFIED_SECONDS = 30.0  # of a segment: more would not make the verdict surer
@@ -47,6 +48,12 @@ class DancerScan:
             self._add_window(Span(self._next_end - WINDOW_SECONDS, self._next_end))
             self._next_end += HOP_SECONDS
             yield from self._settle()
+
+    def dancing(self) -> ScanSegment | None:
+        """What the dancer dances now, as far as it has been read: a match, or None."""
+        runs = label_windows([one.log_ratios for one in self._windows])
+        segment = self._segment(runs[-1]) if runs else None
+        return segment if segment is not None and segment.verdict == "match" else None
 
     def finish(self) -> Iterator[ScanSegment]:
         """Search what is left, and yield the last segments."""
@@ -93,77 +100,67 @@ class DancerScan:
         self.feed.forget(min(keep, self._told) - WINDOW_SECONDS)
 
     def _tell(self, run: Run) -> Iterator[ScanSegment]:
-        if run.dance_id is None:
-            return
-        span = self._bound(run)
-        match = None if span is None else self._verify(span, run.dance_id)
-        if span is None or match is None:
-            return
-        yield from self._tell_gap(span.start)
-        yield ScanSegment(self.dancer, span, match)
-        self._told = span.end
+        segment = self._segment(run)
+        if segment is not None:
+            yield from self._tell_gap(segment.span.start)
+            yield segment
+            self._told = segment.span.end
 
     def _tell_gap(self, until: float) -> Iterator[ScanSegment]:
         if until - self._told >= SHORTEST_SECONDS / 2:
             yield ScanSegment(self.dancer, Span(self._told, until))
         self._told = max(self._told, until)
 
-    def _bound(self, run: Run) -> Span | None:
-        """When the dance of a run begins and ends; None if nothing is left of it."""
-        windows = self._windows[run.first : run.last + 1]
-        start = self._bound_start(run, windows)
-        end = self._bound_end(run, windows)
-        return Span(start, end) if end - start >= SHORTEST_SECONDS else None
-
-    def _bound_start(self, run: Run, windows: list[_Window]) -> float:
-        window = _clearest(windows[:3], run.dance_id)
-        earliest = max(self._told, windows[0].span.start - HOP_SECONDS)
-        line = self._agreement(Span(earliest, window.span.end), window.matches[run.dance_id])
-        if line is None:
-            return max(self._told, windows[0].span.start)
-        words, agreement = line
-        middle = _step_at(words, (window.span.start + window.span.end) / 2)
-        return words.start + words.seconds_per_word * find_start(agreement, 0, middle)
-
-    def _bound_end(self, run: Run, windows: list[_Window]) -> float:
-        window = _clearest(windows[-3:], run.dance_id)
-        latest = min(self.feed.span.end, windows[-1].span.end + HOP_SECONDS)
-        line = self._agreement(Span(window.span.start, latest), window.matches[run.dance_id])
-        if line is None:
-            return windows[-1].span.end
-        words, agreement = line
-        middle = _step_at(words, (window.span.start + window.span.end) / 2)
-        return words.start + words.seconds_per_word * (1 + find_end(agreement, middle, len(words) - 1))
-
-    def _agreement(self, span: Span, match: Match):  # type: ignore[no-untyped-def]
-        """The words of a period of the dancer, and how well they agree with the reference along the match."""
-        query, reference = self._query(span), self._catalogue.read_reference(match)
-        if query is None or reference is None:
+    def _segment(self, run: Run) -> ScanSegment | None:
+        """The segment of a run, if a search for all of it says that it is that dance."""
+        if run.dance_id is None:
             return None
-        words = query.variant(replace(match, dancer=query.dancers[0].dancer)).fingerprint
+        start, end = self._bound(self._windows[run.first : run.last + 1], run.dance_id)
+        if end - start < SHORTEST_SECONDS:
+            return None
+        match = self._verify(Span(start, end), run.dance_id)
+        return None if match is None else ScanSegment(self.dancer, Span(start, end), match)
+
+    def _bound(self, windows: Sequence[_Window], dance_id: str) -> tuple[float, float]:
+        """When the dance that these windows show begins and ends."""
+        start, end = max(self._told, windows[0].span.start), windows[-1].span.end
+        first, last = (
+            _clearest(windows[:EDGE_WINDOWS], dance_id),
+            _clearest(windows[-EDGE_WINDOWS:], dance_id),
+        )
+        earliest = max(self._told, start - HOP_SECONDS)
+        found = self._agreement(Span(earliest, first.span.end), first.matches.get(dance_id))
+        if found is not None:
+            start = bound_start(*found, _middle(first.span))
+        latest = min(self.feed.span.end, end + HOP_SECONDS)
+        found = self._agreement(Span(last.span.start, latest), last.matches.get(dance_id))
+        if found is not None:
+            end = bound_end(*found, _middle(last.span))
+        return start, end
+
+    def _agreement(self, span: Span, match: Match | None) -> tuple[Fingerprint, Values] | None:
+        """The words of a period of the dancer, and how well they agree with the reference along a match."""
+        query = None if match is None else self._query(span)
+        reference = None if match is None else self._catalogue.read_reference(match)
+        if match is None or query is None or reference is None:
+            return None
+        words = query.dancers[0].queries()[int(match.mirrored)].fingerprint
         return words, agreement_along(match, words, reference)
 
     def _verify(self, span: Span, dance_id: str) -> Match | None:
-        """The match of a whole segment with the dance, if it is one, by a search among all dances."""
-        found = self._search(_middle(span, MOST_VERIFIED_SECONDS))
+        """The match of a segment with the dance, if a search among all dances finds it likeliest."""
+        beyond = max(0.0, span.seconds - MOST_VERIFIED_SECONDS) / 2
+        found = self._search(Span(span.start + beyond, span.end - beyond))
         if found is None or not found.candidates or found.candidates[0].dance_id != dance_id:
             return None
         best = found.candidates[0]
         return None if best.verdict == "no match" else replace(best, dancer=self.dancer)
 
 
-def _clearest(windows: list[_Window], dance_id: str | None) -> _Window:
+def _clearest(windows: Sequence[_Window], dance_id: str) -> _Window:
     """The window that speaks most for a dance."""
-    assert dance_id is not None  # noqa: S101  (a run without a dance is not bounded)
     return max(windows, key=lambda one: one.log_ratios.get(dance_id, float("-inf")))
 
 
-def _step_at(words: Fingerprint, seconds: float) -> int:
-    step = int((seconds - words.start) / words.seconds_per_word)
-    return min(max(step, 0), len(words) - 1)
-
-
-def _middle(span: Span, most: float) -> Span:
-    """The span itself, or so many seconds in the middle of a longer one."""
-    beyond = max(0.0, span.seconds - most) / 2
-    return Span(span.start + beyond, span.end - beyond)
+def _middle(span: Span) -> float:
+    return (span.start + span.end) / 2

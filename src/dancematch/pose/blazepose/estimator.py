@@ -18,7 +18,7 @@ from dancematch.pose.processor_threads import available_threads
 from dancematch.pose.read_ahead import ReadAhead
 from dancematch.pose.sampling import POSE_FPS
 from dancematch.pose.track import Track
-from dancematch.pose.video import FrameReader, VideoLimits, read_frames
+from dancematch.pose.video import LONG_VIDEO, FrameReader, VideoLimits, VideoSource, read_frames
 from dancematch.skeletons import BLAZEPOSE33
 
 _LONGEST_SIDE = 1280  # the network sees 256 pixels per person: more only costs time
@@ -68,6 +68,35 @@ class BlazePose:
     ) -> Generator[TracksSoFar, None, None]:
         """Yield the tracks so far after some seconds of the video, and last those of all of it."""
         return self._read(path, on_frame, first_seconds=_FIRST_SECONDS)
+
+    def recent_tracks(
+        self,
+        source: VideoSource,
+        *,
+        every_seconds: float,
+        keep_seconds: float,
+        on_frame: Callable[[float], None] | None = None,
+    ) -> Generator[TracksSoFar, None, None]:
+        """Yield the tracks of the last `keep_seconds` every so many seconds, and at the end."""
+        tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
+        size, due = (1, 1), every_seconds
+        reader = read_frames(source, LONG_VIDEO, longest_side=_LONGEST_SIDE, fps=self._fps)
+
+        def tell(*, complete: bool) -> TracksSoFar:
+            tracker.forget(reader.end - keep_seconds)
+            tracks = _make_tracks(tracker.people, size, min(reader.end, keep_seconds))
+            return TracksSoFar(tracks, reader.end, complete=complete, total_seconds=reader.seconds)
+
+        with reader, self._decode(reader) as frames:
+            for frame in frames:
+                tracker.step(frame.seconds, frame.image)
+                size = (frame.image.shape[1], frame.image.shape[0])
+                if on_frame is not None:
+                    on_frame(min(1.0, frame.seconds / reader.seconds) if reader.seconds else 0.0)
+                if frame.seconds >= due:
+                    due = frame.seconds + every_seconds
+                    yield tell(complete=False)
+        yield tell(complete=True)
 
     def _read(
         self, path: Path, on_frame: Callable[[float], None] | None, *, first_seconds: float

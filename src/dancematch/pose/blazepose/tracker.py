@@ -5,6 +5,7 @@ The detector runs only now and then, for new people and for those who were lost.
 in pixels of the frame, y down.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -87,6 +88,11 @@ class TrackedPerson:
         self.times.append(seconds)
         self.poses.append(pose)
 
+    def forget(self, before: float) -> None:
+        """Drop the poses before that second, but never the latest."""
+        first = min(bisect_left(self.times, before), len(self.times) - 1)
+        del self.times[:first], self.poses[:first]
+
     def _update_velocity(self, step: float, now: Region) -> None:
         before = self.pose.region
         self.velocity = (
@@ -117,6 +123,13 @@ class Tracker:
             self._newcomers_due = seconds + self._newcomer_seconds(image)
         elif windows := self._choose_windows(seconds, image):
             self._add_people(seconds, image, self._detect_new(image, windows))
+
+    def forget(self, before: float) -> None:
+        """Drop the poses before that second, and the people who have no others and are not followed."""
+        followed = self._active + self._lost
+        for person in self.people:
+            person.forget(before)
+        self.people = [one for one in self.people if one in followed or one.times[-1] >= before]
 
     def _search_everywhere(self, seconds: float, image: Image) -> None:
         """Search the first frame; with fine tiles, which take long, only if no person fills it."""
