@@ -1,4 +1,4 @@
-"""Programmes of AIST++ as one motion: excerpts joined in place, so that no jump over the floor tells the seam.
+"""Programmes of AIST++ as one motion: excerpts joined in place, so that no jump over the floor tells a seam.
 
 Each excerpt keeps its heading: synchrony compares directions as the camera sees them, and a camera that
 looks from elsewhere is another change. Between two excerpts is a hard cut, or a cross-fade of a third of a
