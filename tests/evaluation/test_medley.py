@@ -27,12 +27,13 @@ from dancematch.evaluation.medley.programme import (
 from dancematch.evaluation.medley.scanning import CatalogueWriter, FoundDance, ScanCost, ScanOutcome
 from dancematch.evaluation.medley.skeleton_programmes import draw_recordings, place_dancers
 from dancematch.evaluation.medley.suite import MedleySuite
-from dancematch.evaluation.medley.video_programmes import PICTURE_CHANGES, SIZE, draw_frames
+from dancematch.evaluation.medley.video_programmes import PICTURE_CHANGES, SIZE, draw_frames, write_programme
 from dancematch.evaluation.methods.recogniser import MotionRecording
 from dancematch.evaluation.real.clip_index import IndexedClip
 from dancematch.evaluation.suites.registry import SuiteOptions, SuiteOptionsError, require_consistent
 from dancematch.motion import canonicalise, excerpt
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pose.video import probe
 from dancematch.synthetic.demo import Scene
 from dancematch.types import Motion, Span
 
@@ -191,12 +192,16 @@ def test_dancers_come_and_go_on_the_programmes_clock():
     assert pytest.approx(6, abs=0.1) == placed.span.end
 
 
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """Half a second of a tall video."""
+    scene = Scene("clip", dance=1, seconds=(0.0, 0.5), size=(96, 128))
+    return scene.render_to(tmp_path_factory.mktemp("scene"))
+
+
 @pytest.mark.parametrize("change", PICTURE_CHANGES)
-def test_frames_of_a_programme(change, tmp_path_factory):
+def test_frames_of_a_programme(change, clip):
     """As many as it lasts, of one size, black in gaps, the clip's pictures elsewhere."""
-    folder = tmp_path_factory.getbasetemp() / "medley-scene"
-    folder.mkdir(exist_ok=True)
-    clip = Scene("clip", dance=1, seconds=(0.0, 0.5), size=(96, 128)).render_to(folder)
     items = (
         ProgrammeItem("changed", Span(0, 0.2), "hop", "clip", start=0.1, change=change),
         ProgrammeItem("gap", Span(0.2, 0.3)),
@@ -206,6 +211,17 @@ def test_frames_of_a_programme(change, tmp_path_factory):
     assert [(SIZE[1], SIZE[0], 3)] * 9 == [frame.shape for frame in frames]
     assert [True] * 6 + [False] * 3 == [bool(frame.any()) for frame in frames]
     assert not frames[0][:, : SIZE[0] // 4].any()  # the bar beside a tall picture
+
+
+def test_a_programme_as_a_video(clip, tmp_path):
+    """Its length, size and rate are those of the programme; nothing unfinished is left."""
+    items = (ProgrammeItem("changed", Span(0, 0.2), "hop", "clip"), ProgrammeItem("gap", Span(0.2, 0.5)))
+    write_programme(Programme(items), {"clip": clip}, tmp_path / "programme.mp4")
+    info = probe(tmp_path / "programme.mp4")
+
+    assert (*SIZE, 15) == (info.width, info.height, info.frames)
+    assert pytest.approx((0.5, 30), abs=0.02) == (info.seconds, info.fps)
+    assert ["programme.mp4"] == [path.name for path in tmp_path.iterdir()]
 
 
 # The figures
