@@ -29,8 +29,8 @@ lint: .venv/installed-dev
 kernels: .venv/installed
 	-$(BIN)/dancematch doctor --prepare
 
-eval: .venv/installed-dev  ## how well: make eval AISTPP=FOLDER [UNKNOWN=... VIEWS=... MODEL=... GENRES=... CLIPS=...]
-	sh eval/run.sh "$(AISTPP)" "$(UNKNOWN)" "$(VIEWS)" "$(MODEL)" "$(GENRES)" "$(CLIPS)"
+eval: .venv/installed-dev  ## how well: make eval AISTPP=FOLDER [UNKNOWN=... VIEWS=... MODEL=... GENRES=... CLIPS=... MEDLEYS=...]
+	sh eval/run.sh "$(AISTPP)" "$(UNKNOWN)" "$(VIEWS)" "$(MODEL)" "$(GENRES)" "$(CLIPS)" "$(MEDLEYS)"
 
 bench: .venv/installed  ## how fast: searching, rendering, and (after make demo) pose estimation
 	$(BIN)/python bench/search.py
