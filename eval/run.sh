@@ -1,12 +1,12 @@
 #!/bin/sh
 # Measure how well dances are found, keep the figures in eval/results, write the tables and pictures.
-#   sh eval/run.sh AISTPP [UNKNOWN [VIEWS [MODEL GENRES [CLIPS]]]]
+#   sh eval/run.sh AISTPP [UNKNOWN [VIEWS [MODEL GENRES [CLIPS [MEDLEYS]]]]]
 # AISTPP is a folder in the public layout. UNKNOWN holds motions that it does not have, such as CMU's; VIEWS a
 # pose estimator's views of rendered clips (studies/make_views.py), other views than the model was trained on.
-# MODEL was trained without GENRES. CLIPS holds videos and an index.csv (README.md). What is not given, or given
+# MODEL was trained without GENRES; MEDLEYS is a folder for programmes as videos, which need CLIPS. CLIPS holds videos and an index.csv (README.md). What is not given, or given
 # as "", is not measured again. network.sh, folds.sh and ablations.sh measure trained models.
 set -eu
-data=$1 unknown=${2:-} views=${3:-} model=${4:-} genres=${5:-} clips=${6:-}
+data=$1 unknown=${2:-} views=${3:-} model=${4:-} genres=${5:-} clips=${6:-} medleys=${7:-}
 if [ -z "$data" ]; then
   echo "say where AIST++ is: make eval AISTPP=FOLDER" >&2
   exit 2
@@ -41,12 +41,17 @@ if [ -n "$views" ]; then measure video video $ours --method kmeans-two-stage --v
 if [ -n "$unknown" ]; then
   measure open-set open-set --unknown "$unknown" ${views:+--views "$views"}
 fi
+measure medley-motions medley --kind motions ${unknown:+--unknown "$unknown"} --programmes 8
 if [ -n "$model" ]; then
   measure unseen $aist --query-genres "$genres" --model "$model" --method kmeans --refit \
     --search histogram --search two-stage
 fi
 if [ -n "$clips" ]; then
   keep real .venv/bin/dancematch eval real --data "$clips" --distractors "$data" --json
+  measure medley-skeletons medley --kind skeletons --clips "$clips" --programmes 8
+  if [ -n "$medleys" ]; then
+    measure medley-videos medley --kind videos --clips "$clips" --videos "$medleys" --programmes 1
+  fi
   keep pooling-real .venv/bin/python eval/studies/pooling.py real "$clips"
 fi
 keep map .venv/bin/python eval/studies/similarity_map.py "$data"

@@ -25,6 +25,7 @@ PAPER = {  # what the paper prints, on ten genres and on its own videos: mean sc
     ],
     "scale": [("*paper, its own videos*", "≥ 0.5", "-", "> 40%")],
 }
+MEDLEY_FILES = ("medley-motions", "medley-skeletons", "medley-videos")
 REAL_TITLES = {  # file: title
     "real-before": "Real clips, an earlier version: words alone, accepted at E ≤ 0.05",
     "real": "Real clips",
@@ -217,6 +218,62 @@ def network_row(row: dict, *, true: bool) -> list[str]:
     return [
         suite, genres, row["method"], f"{row['mean_score']:.3f}", f"{row['match_rate']:.1%}",
         f"{row['rank1']:.1%}{dance}", str(row["queries"]),
+    ]  # fmt: skip
+
+
+def medley_tables() -> list[str]:
+    """Which dance when: programmes by what is scanned, and by who dances the known dances."""
+    files = [name for name in MEDLEY_FILES if (RESULTS / f"{name}.jsonl").exists()]
+    found = [row for name in files for row in read_results(name) if row["line"] == "summary"]
+    if not found:
+        return []
+    headings = ["scanned", "known dances", "segments named", "F1 (95 %)", "precision", "recall"]
+    headings += ["boundary error", "wrong", "of which overrun", "programmes"]
+    rows = [
+        [row["source"], row["part"], label, *medley_cells(row[verdict]), str(row["programmes"])]
+        for row in found
+        for verdict, label in (("match", "matches"), ("possible", "and possible matches"))
+    ]
+    lines = format_table("Which dance when, in programmes of ten minutes: `medley`", headings, rows)
+    headings = [
+        "scanned",
+        "known dances",
+        "time per second",
+        "CPU time per second",
+        "in searches",
+        "peak memory",
+    ]
+    rows = [[row["source"], row["part"], *cost_cells(row["cost"])] for row in found]
+    lines += format_table("What the scans took", headings, rows)
+    rows = [
+        [row["source"], row["part"], change, f"{right} of {count} ({right / count:.0%})"]
+        for row in found
+        for change, (right, count) in row["match"]["recall_by_change"].items()
+    ]
+    lines += format_table("Segments found, by change", ["scanned", "known dances", "change", "found"], rows)
+    return [*lines, *map(source_line, files), ""]
+
+
+def medley_cells(figures: dict) -> list[str]:
+    """The figures of segments with some verdicts."""
+    low, high = figures["f1_interval"]
+    shares = (figures["precision"], figures["recall"])
+    error = figures["boundary_error"]
+    return [
+        f"{figures['f1']:.3f} ({low:.2f} to {high:.2f})",
+        *("-" if share is None else f"{share:.1%}" for share in shares),
+        "-" if error is None else f"{error:.2f} s",
+        f"{figures['wrong_per_hour']:.0f} s per hour",
+        f"{figures['overrun_per_hour']:.0f} s per hour",
+    ]
+
+
+def cost_cells(cost: dict) -> list[str]:
+    """Time, share of searches and memory."""
+    peak = cost["peak_megabytes"]
+    return [
+        f"{cost['realtime_factor']:.3f} s", f"{cost['cpu_factor']:.3f} s", f"{cost['search_share']:.0%}",
+        "-" if peak is None else f"{peak:.0f} MB",
     ]  # fmt: skip
 
 

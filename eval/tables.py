@@ -30,6 +30,7 @@ def make_tables() -> str:
         *suites.video_table(),
         *suites.benchmark_table(),
         *suites.real_tables(),
+        *suites.medley_tables(),
         *studies.calibration_table(),
         *studies.same_performance_table(),
         *suites.open_set_table(),

@@ -12,12 +12,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Engine
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
+
 from dancematch.catalogue.sql.schema import dances, exclusions, labels, recordings, tracks
 
 BINARIES = max(
     Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None
 )
 USER, PASSWORD = "dancer", "pa55word"
+
+
+def share_compiled_statements() -> None:
+    """Compile each SQL statement once per process and engine, not per catalogue: tests open thousands.
+
+    SQLAlchemy keeps compiled statements per `Engine` and dialect object; all of ours are configured alike.
+    """
+    shared: LRUCache = LRUCache(2000)
+    Engine._compiled_cache = property(lambda _: shared, lambda *_: None)  # type: ignore[assignment]
+    for dialect in (SQLiteDialect_pysqlite, PGDialect_psycopg):
+        dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
+        dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
 
 
 class Server:
@@ -34,9 +51,8 @@ class Server:
             for path in (self.folder, words):
                 shutil.chown(path, "postgres", "postgres")
         encoding = ("--encoding=UTF8", "--locale=C.UTF-8")
-        self._run(
-            "initdb", *encoding, "--auth=scram-sha-256", f"--username={USER}", f"--pwfile={words}", "-N"
-        )
+        # A password that is checked in a moment: tests connect thousands of times.
+        self._run("initdb", *encoding, "--auth=md5", f"--username={USER}", f"--pwfile={words}", "-N")
         self.start()
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -104,13 +120,15 @@ def contents(address: object) -> dict[str, list[tuple[Any, ...]]]:
         labels: [dances],
         dances: [],
     }
-    said = {}
+    queries = {}
     for table, others in joins.items():
         wanted = [f'{one.name}."{c.name}"' for one in (table, *others) for c in one.c if c.name not in own]
         joined = "".join(f" JOIN {one.name} ON {one.name[:-1]} = {one.name}.key" for one in others)
-        query = f"SELECT {', '.join(wanted)} FROM {table.name}{joined}"  # noqa: S608  (our own names)
-        said[table.name] = sorted(fetch(address, query), key=str)
-    return said
+        queries[table.name] = f"SELECT {', '.join(wanted)} FROM {table.name}{joined}"  # noqa: S608  (our own)
+    with _connected(address) as connection:
+        return {
+            name: sorted(connection.execute(query).fetchall(), key=str) for name, query in queries.items()
+        }
 
 
 def backup(address: str) -> str:

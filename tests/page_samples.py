@@ -6,8 +6,13 @@ from urllib.parse import quote
 from server_samples import wait_for
 
 WIDE, NARROW = {"width": 1100, "height": 760}, {"width": 360, "height": 740}
-PATIENCE = 90_000  # milliseconds
+PATIENCE = 180_000  # milliseconds
 REVIEWED = ("phone.mp4", "stage.mp4", "studio.mp4")  # clips whose possible matches wait for a decision
+# Ten pictures a second instead of sixty: without a graphics card each is drawn by the processor.
+SLOWER_PICTURES = """
+window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 100);
+window.cancelAnimationFrame = clearTimeout;
+"""
 
 
 @dataclass
@@ -31,6 +36,7 @@ def visit(browser, url: str, token: str | None = None, **options) -> Visit:
     """A visit of a browser's own, with a token as if it had been given before."""
     context = browser.new_context(viewport=WIDE, **options)
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(SLOWER_PICTURES)
     if token is not None:
         kept = f"sessionStorage.setItem('token', {token!r})"
         context.add_init_script(f"if (location.protocol === 'http:') {kept}")
@@ -50,7 +56,7 @@ def until(page, condition: str) -> None:
 
 
 def drawn(canvas) -> bool:
-    """Whether there is anything on a canvas, or comes onto it within ten seconds."""
+    """Whether there is anything on a canvas, or comes onto it within a minute."""
     return canvas.evaluate(
         """async (c) => {
             const size = { width: c.width, height: c.height };
@@ -60,7 +66,7 @@ def drawn(canvas) -> bool:
                 context.drawImage(c, 0, 0);
                 return context.getImageData(0, 0, c.width, c.height).data.some((value) => value > 0);
             };
-            const end = performance.now() + 10000;
+            const end = performance.now() + 60000;
             while (!some() && performance.now() < end) await new Promise((go) => setTimeout(go, 50));
             return some();
         }"""

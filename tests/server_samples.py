@@ -2,10 +2,8 @@
 
 import contextlib
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ import httpx
 import numpy as np
 
 from dancematch.server.options import Options, WorkLimits
+from server_starter import ForkedServer
 
 DANCEMATCH = (str(Path(sys.executable).with_name("dancematch")), "serve")
 PUPPETS = (sys.executable, __file__)
@@ -25,14 +24,14 @@ PUPPET_WORKER = (sys.executable, str(Path(__file__).with_name("puppet_worker.py"
 FILM_WORKER = (sys.executable, str(Path(__file__).with_name("film_samples.py")))
 GATED_WORKER = (*FILM_WORKER, "gated")
 LONG_WORKER = (*FILM_WORKER, "long")
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 180.0
 
 
 @dataclass
 class Serving:
     """A server that runs."""
 
-    process: "subprocess.Popen[str]"
+    process: ForkedServer
     client: httpx.Client
 
     @property
@@ -83,11 +82,7 @@ def serving(
     catalogue: Path, *options: object, command: tuple[str, ...] = DANCEMATCH, ready: bool = True, **client
 ) -> Iterator[Serving]:
     """A server of the catalogue on a free port; ended afterwards if it is not yet."""
-    line = [*command, catalogue, "--port", "0", *options]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [str(part) for part in line], stderr=subprocess.PIPE, text=True, env=environment
-    )
+    process = ForkedServer([str(part) for part in (*command, catalogue, "--port", "0", *options)])
     try:
         url = _address(process)
         with httpx.Client(base_url=url, timeout=PATIENCE_SECONDS, **client) as http:
@@ -101,7 +96,7 @@ def serving(
         process.stderr.close()
 
 
-def _address(process: "subprocess.Popen[str]") -> str:
+def _address(process: ForkedServer) -> str:
     printed = ""
     while line := process.stderr.readline():
         printed += line

@@ -128,7 +128,7 @@ def test_a_reader_who_leaves_ends_a_command_quietly(folder, line, with_errors):
     os.close(reading)
     errors = writing if with_errors else subprocess.PIPE
     done = subprocess.run(
-        [DANCEMATCH, *line.split()], cwd=folder, stdout=writing, stderr=errors, check=False, timeout=60
+        [DANCEMATCH, *line.split()], cwd=folder, stdout=writing, stderr=errors, check=False, timeout=180
     )
     os.close(writing)
 

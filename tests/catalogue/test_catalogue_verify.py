@@ -107,69 +107,82 @@ def test_nothing_is_wrong_with_a_whole_catalogue(path):
     assert [] == problems(path)
 
 
+DAMAGES = [
+    ("UPDATE tracks SET words = X'01' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
+    ("UPDATE tracks SET words = X'FFFF0000' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
+    ("UPDATE tracks SET visibility = X'FF' WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+    ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: a word lasts more than"),
+    ("UPDATE tracks SET channels = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
+    ("UPDATE tracks SET joints = X'00' WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
+    (
+        "UPDATE tracks SET joints = CAST(X'FF7B' || substr(joints, 3) AS BLOB) WHERE key = 1",
+        "duet",
+        "a joint is more than 200 m away",
+    ),
+    ("UPDATE tracks SET fps = -1 WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
+    ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
+    ("UPDATE tracks SET vocabulary = 9 WHERE key = 1", "duet", "they are not those that were added"),
+    ("UPDATE tracks SET start = start + 1 WHERE key = 1", "duet", "they are not those that were added"),
+    ("UPDATE tracks SET words_checksum = 7 WHERE key = 4", "waltz", "not those that were added"),
+    ("UPDATE tracks SET fps = 29 WHERE key = 1", "duet", "the skeletons are damaged: they are not those"),
+    ("UPDATE tracks SET joints = NULL WHERE key = 1", "duet", "the skeletons are damaged: they are not"),
+    ("DELETE FROM states WHERE generation = 4", None, "generation 4, the latest, has no token"),
+    ("INSERT INTO states VALUES (99, 'x')", None, "1 row(s) of states are of a later generation than 4"),
+    ("UPDATE tracks SET period_seconds = -1 WHERE key = 1", "duet", "dancer 1: the period is -1.0 s"),
+    ("UPDATE tracks SET period_strength = -1 WHERE key = 1", "duet", "of strength -1.0"),
+    ("UPDATE tracks SET dancer = 0 WHERE key = 1", "duet", "dancers are counted from 1"),
+    (
+        "UPDATE tracks SET generation = 99 WHERE key = 1",
+        None,
+        "1 row(s) of tracks are of a later generation",
+    ),
+    ("INSERT INTO removals VALUES (99, 1)", None, "1 row(s) of removals are of a later generation"),
+    ("UPDATE recordings SET seconds = 0 WHERE key = 1", "duet", "at most 1000000 seconds, got 0.0"),
+    (
+        "UPDATE recordings SET recording_id = '' WHERE key = 1",
+        "duet",
+        "64 hex digits of a SHA-256, got ''",
+    ),
+    ("DELETE FROM tracks WHERE recording = 3", "waltz", "c: it has no dancer"),
+    (
+        "DELETE FROM recordings WHERE key = 3; DELETE FROM tracks WHERE recording = 3",
+        "waltz",
+        "it has no recording",
+    ),
+    ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of recordings belong to no dance"),
+    ("INSERT INTO labels VALUES (77, 'x')", None, "1 row(s) of labels belong to no dance"),
+    (
+        "INSERT INTO exclusions VALUES (77, 0, 1, NULL)",
+        None,
+        "1 row(s) of exclusions belong to no recording",
+    ),
+    ("UPDATE edits SET after = '['", None, "the last edit is damaged"),
+    ("UPDATE recordings SET poster = X'00' WHERE key = 2", "polka", "b: "),
+    ('UPDATE exclusions SET "end" = -1', "polka", "a segment from 0.0 to -1.0 s is excluded"),
+    ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
+    ("DELETE FROM facts WHERE name = 'model_id'", None, "no model is named"),
+    ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
+    ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is '', not a number"),
+    ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),
+]
+
+
+@pytest.mark.parametrize(("statement", "dance", "problem"), DAMAGES)
+def test_every_damage_is_found_and_named(tmp_path, statement, dance, problem):
+    """One damage, one problem: neither silence nor a flood."""
+    check_damage(filled(str(tmp_path / "dances.db")), statement, dance, problem)
+
+
+# What is found by counting rows of tables, and some of the others.
 @pytest.mark.parametrize(
     ("statement", "dance", "problem"),
-    [
-        ("UPDATE tracks SET words = X'01' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
-        ("UPDATE tracks SET words = X'FFFF0000' WHERE key = 3", "polka", "dancer 1: the words are damaged: "),
-        ("UPDATE tracks SET visibility = X'FF' WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
-        ("UPDATE tracks SET seconds_per_word = 0 WHERE key = 2", "duet", "dancer 2: a word lasts more than"),
-        ("UPDATE tracks SET channels = 0 WHERE key = 2", "duet", "dancer 2: the words are damaged: "),
-        ("UPDATE tracks SET joints = X'00' WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
-        (
-            "UPDATE tracks SET joints = CAST(X'FF7B' || substr(joints, 3) AS BLOB) WHERE key = 1",
-            "duet",
-            "a joint is more than 200 m away",
-        ),
-        ("UPDATE tracks SET fps = -1 WHERE key = 1", "duet", "dancer 1: the skeletons are damaged: "),
-        ("UPDATE tracks SET joint_visibility = NULL WHERE key = 1", "duet", "dancer 1: the skeletons are"),
-        ("UPDATE tracks SET vocabulary = 9 WHERE key = 1", "duet", "they are not those that were added"),
-        ("UPDATE tracks SET start = start + 1 WHERE key = 1", "duet", "they are not those that were added"),
-        ("UPDATE tracks SET words_checksum = 7 WHERE key = 4", "waltz", "not those that were added"),
-        ("UPDATE tracks SET fps = 29 WHERE key = 1", "duet", "the skeletons are damaged: they are not those"),
-        ("UPDATE tracks SET joints = NULL WHERE key = 1", "duet", "the skeletons are damaged: they are not"),
-        ("DELETE FROM states WHERE generation = 4", None, "generation 4, the latest, has no token"),
-        ("INSERT INTO states VALUES (99, 'x')", None, "1 row(s) of states are of a later generation than 4"),
-        ("UPDATE tracks SET period_seconds = -1 WHERE key = 1", "duet", "dancer 1: the period is -1.0 s"),
-        ("UPDATE tracks SET period_strength = -1 WHERE key = 1", "duet", "of strength -1.0"),
-        ("UPDATE tracks SET dancer = 0 WHERE key = 1", "duet", "dancers are counted from 1"),
-        (
-            "UPDATE tracks SET generation = 99 WHERE key = 1",
-            None,
-            "1 row(s) of tracks are of a later generation",
-        ),
-        ("INSERT INTO removals VALUES (99, 1)", None, "1 row(s) of removals are of a later generation"),
-        ("UPDATE recordings SET seconds = 0 WHERE key = 1", "duet", "at most 1000000 seconds, got 0.0"),
-        (
-            "UPDATE recordings SET recording_id = '' WHERE key = 1",
-            "duet",
-            "64 hex digits of a SHA-256, got ''",
-        ),
-        ("DELETE FROM tracks WHERE recording = 3", "waltz", "c: it has no dancer"),
-        (
-            "DELETE FROM recordings WHERE key = 3; DELETE FROM tracks WHERE recording = 3",
-            "waltz",
-            "it has no recording",
-        ),
-        ("DELETE FROM dances WHERE key = 3", None, "1 row(s) of recordings belong to no dance"),
-        ("INSERT INTO labels VALUES (77, 'x')", None, "1 row(s) of labels belong to no dance"),
-        (
-            "INSERT INTO exclusions VALUES (77, 0, 1, NULL)",
-            None,
-            "1 row(s) of exclusions belong to no recording",
-        ),
-        ("UPDATE edits SET after = '['", None, "the last edit is damaged"),
-        ("UPDATE recordings SET poster = X'00' WHERE key = 2", "polka", "b: "),
-        ('UPDATE exclusions SET "end" = -1', "polka", "a segment from 0.0 to -1.0 s is excluded"),
-        ("UPDATE facts SET value = '' WHERE name = 'model_id'", None, "no model is named"),
-        ("DELETE FROM facts WHERE name = 'model_id'", None, "no model is named"),
-        ("UPDATE facts SET value = 'x' WHERE name = 'log_start'", None, "the log_start is 'x', not a number"),
-        ("DELETE FROM facts WHERE name = 'generation'", None, "the generation is '', not a number"),
-        ("UPDATE facts SET value = '99' WHERE name = 'log_start'", None, "starts after generation 4"),
-    ],
+    dict.fromkeys([*(one for one in DAMAGES if "row(s)" in one[2]), *DAMAGES[::6]]),
 )
-def test_every_damage_is_found_and_named(path, statement, dance, problem):
-    """One damage, one problem: neither silence nor a flood."""
+def test_damage_is_found_on_a_server(postgresql, statement, dance, problem):
+    check_damage(filled(postgresql.new_schema()), statement, dance, problem)
+
+
+def check_damage(path: str, statement: str, dance: str | None, problem: str) -> None:
     run_sql(path, *statement.split("; "))
     (found,) = problems(path)
 
@@ -207,9 +220,11 @@ def blob_of(path: str, key: int, column: str) -> bytes:
     ("column", "what"),
     [("words", "words"), ("visibility", "words"), ("joints", "skeletons"), ("joint_visibility", "skeletons")],
 )
-@pytest.mark.parametrize("place", [0, 6, -2])
-def test_a_flipped_bit_is_found(path, column, what, place):
+@pytest.mark.parametrize(("is_on_server", "place"), [(False, 0), (False, 6), (False, -2), (True, 6)])
+def test_a_flipped_bit_is_found(request, tmp_path, column, what, is_on_server, place):
     """Where every row still reads well: one word is another, one joint a little elsewhere."""
+    where = request.getfixturevalue("postgresql").new_schema() if is_on_server else tmp_path / "dances.db"
+    path = filled(str(where))
     changed = bytearray(blob_of(path, 1, column))
     changed[place] ^= 1
     run_sql(path, f"UPDATE tracks SET {column} = X'{changed.hex()}' WHERE key = 1")  # noqa: S608  (our own)

@@ -1,6 +1,7 @@
 """The one gate for names and values: every door to a catalogue refuses the same."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from catalogue_samples import exclude
 from cli_samples import run_main
 from dance_samples import MODEL, digest, random_words, recorded, save_small_model, write_dance
+from dancematch.catalogue.editing.edit import CatalogueEditor
+from dancematch.catalogue.editing.requests import EditRecording
 from dancematch.catalogue.records import (
     MAX_FILE_NAME_LENGTH,
     MAX_NAME_LENGTH,
@@ -98,19 +101,6 @@ def fill(address: str) -> None:
     store.close()
 
 
-def edit(address: str, table: str, column: str, value: object) -> None:
-    """Change a value of the polka by hand."""
-    which = "name = 'polka'"
-    if table in ("recordings", "labels"):
-        which = f"dance = (SELECT key FROM dances WHERE {which})"  # noqa: S608  (our own)
-    elif table != "dances":
-        which = "recording = (SELECT key FROM recordings WHERE file = 'b.npz')"
-    said = str(value) if isinstance(value, int) else f"'{value}'"
-    if value == float("inf") and "://" not in address:
-        said = "9e999"  # SQLite's way to write it
-    run_sql(address, f'UPDATE {table} SET "{column}" = {said} WHERE {which}')  # noqa: S608
-
-
 def copied(source: object, target: object) -> Copied:
     return sum(copy_catalogue(str(source), str(target)), Copied())
 
@@ -184,44 +174,64 @@ def test_reasons_that_are_merged_stay_within_the_limit(source):
     store.close()
 
 
-@pytest.mark.parametrize(("column", "value"), CASES, ids=id_of)
-def test_a_dance_of_a_folder_passes_the_gate(tmp_path, column, value):
-    """Copying a folder is no way round it: the dance is reported with the reason, the rest is copied."""
-    folder = exported(tmp_path)
-    own = column in (*OF_RECORDING, "added")
-    change_line(folder, **({column: value} if own else {"dance": {column: value}}))
+def test_a_dance_of_a_folder_passes_the_gate(tmp_path, folder):
+    """Copying a folder is no way round it: each dance is reported with the reason, the rest is copied."""
+    good, polka = read_lines(folder)
+    wrong = [numbered_line(polka, number, *case) for number, case in enumerate(CASES)]
+    write_lines(folder, [*wrong, good])
     done = copied(f"{folder}/", tmp_path / "new.db")
-    (why,) = done.failed.values()
 
     assert (1, 1, ["waltz"]) == (done.copied, done.verified, names(tmp_path / "new.db"))
-    assert why.isprintable()
+    assert {f"{line['dance']['name']} ({line['file']})" for line in wrong} == set(done.failed)
+    assert len(CASES) == len(done.failed)
+    assert all(why.isprintable() for why in done.failed.values())
 
 
-def exported(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
     """A folder of the two dances."""
-    store = Store(tmp_path / "old.db", MODEL)
+    place = tmp_path_factory.mktemp("exported")
+    store = Store(place / "old.db", MODEL)
     for new in (GOOD, recorded("waltz", "c.npz", digest("c"), 4.0)):
         store.add(new, [StoredTrack(random_words(4, len(new.dance.name)))])
     store.close()
-    copied(tmp_path / "old.db", f"{tmp_path}/folder/")
-    return tmp_path / "folder"
+    copied(place / "old.db", f"{place}/folder/")
+    return place / "folder"
 
 
-def change_line(folder: Path, of_dancer: dict | None = None, **changes: Any) -> None:
+@pytest.fixture
+def folder(exported, tmp_path) -> Path:
+    """Such a folder, to be changed."""
+    return shutil.copytree(exported, tmp_path / "folder")
+
+
+def read_lines(folder: Path) -> list[dict]:
+    """What the folder says of the waltz, and of the polka."""
     lines = [json.loads(line) for line in (folder / LINES).read_text(encoding="utf-8").splitlines()]
-    (line,) = [one for one in lines if one["dance"]["name"] == "polka"]
-    of_dance = changes.pop("dance", {})
-    if "label" in of_dance:
-        of_dance = {"labels": [of_dance["label"]]}
-    line |= changes
-    line["dance"] |= of_dance
-    line["dancers"][0] |= of_dancer or {}
+    return sorted(lines, key=lambda line: line["dance"]["name"], reverse=True)
+
+
+def write_lines(folder: Path, lines: list[dict]) -> None:
     (folder / LINES).write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
 
 
+def numbered_line(polka: dict, number: int, column: str, value: Any) -> dict:
+    """A dance like the polka, its words and all, with one value changed."""
+    dance = polka["dance"] | {"name": f"polka{number}", "dance_id": f"d{digest(number)[:15]}"}
+    line = polka | {"file": f"b{number}.npz", "recording_id": digest(f"b{number}")}
+    if column in (*OF_RECORDING, "added"):
+        return line | {"dance": dance, column: value}
+    return line | {"dance": dance | ({"labels": [value]} if column == "label" else {column: value})}
+
+
+def change_line(folder: Path, of_dancer: dict | None = None, **changes: Any) -> None:
+    good, polka = read_lines(folder)
+    polka["dancers"][0] |= of_dancer or {}
+    write_lines(folder, [polka | changes, good])
+
+
 @pytest.mark.parametrize(("column", "value"), [*TRACK_CASES, ("dancer", float("inf"))], ids=id_of)
-def test_a_dancer_of_a_folder_passes_the_gate(tmp_path, column, value):
-    folder = exported(tmp_path)
+def test_a_dancer_of_a_folder_passes_the_gate(tmp_path, folder, column, value):
     change_line(folder, {column: value})
     done = copied(f"{folder}/", tmp_path / "new.db")
 
@@ -238,16 +248,14 @@ def test_a_dancer_of_a_folder_passes_the_gate(tmp_path, column, value):
     ],
     ids=id_of,
 )
-def test_an_exclusion_of_a_folder_passes_the_gate(tmp_path, excluded):
-    folder = exported(tmp_path)
+def test_an_exclusion_of_a_folder_passes_the_gate(tmp_path, folder, excluded):
     change_line(folder, exclusions=[excluded])
     done = copied(f"{folder}/", tmp_path / "new.db")
 
     assert (["polka (b.npz)"], ["waltz"]) == (list(done.failed), names(tmp_path / "new.db"))
 
 
-def test_a_model_of_a_folder_passes_the_gate(tmp_path):
-    folder = exported(tmp_path)
+def test_a_model_of_a_folder_passes_the_gate(tmp_path, folder):
     header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
     (folder / HEADER).write_text(json.dumps(header | {"model_id": "\x1b[1m"}), encoding="utf-8")
     with pytest.raises(DanceMatchError, match=r"names no model: a model's id is one line") as caught:
@@ -275,40 +283,70 @@ NAN_EDITS = [(table, column, value) for table, column, value in EDITS if str(val
 EDITS += [("exclusions", "reason", "\x1b[1m"), ("exclusions", "end", float("inf"))]
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "value"), [one for one in EDITS if one not in NAN_EDITS], ids=id_of
-)
-def test_a_database_that_was_edited_by_hand(tmp_path, table, column, value):
-    """The doctor names what would not pass; a copy leaves that dance out and says why; it can be removed."""
-    address = str(tmp_path / "dances.db")
-    fill(address)
-    check_edited(address, tmp_path, table, column, value)
+def test_a_database_that_was_edited_by_hand(address, tmp_path):
+    """The doctor names what would not pass; a copy leaves those dances out and says why; they can be removed.
 
-
-# Numbers that are none, which SQLite cannot hold, and some of the others.
-@pytest.mark.parametrize(("table", "column", "value"), dict.fromkeys([*NAN_EDITS, *EDITS[::6]]), ids=id_of)
-def test_a_server_whose_tables_were_edited_by_hand(postgresql, tmp_path, table, column, value):
-    address = postgresql.new_schema()
-    fill(address)
-    check_edited(address, tmp_path, table, column, value)
-
-
-def check_edited(source: str, tmp_path: Path, table: str, column: str, value: object) -> None:
-    edit(source, table, column, value)
-    store = Store(source, None)
+    One dance per value. Numbers that are none cannot be held by SQLite.
+    """
+    cases = EDITS if "://" in address else [one for one in EDITS if one not in NAN_EDITS]
+    fill_many(address, len(cases))
+    run_sql(address, *(change(address, number, *case) for number, case in enumerate(cases)))
+    store = Store(address, None)
     found = list(find_problems(store))
-    (edited,) = set(names(source)) - {"waltz"}
-    done = copied(source, tmp_path / "new.db")
-    (why,) = done.failed.values()
-    store.remove(edited)
+    problems = {one.dance: one.problem for one in found}
+    done = copied(address, tmp_path / "new.db")
+    store.remove_many([name for name, _ in named(cases)])
 
-    assert 1 == len(found)
-    assert found[0].problem.isprintable()
-    assert found[0].problem.endswith(why)
-    assert (1, 1, 1) == (len(done.failed), done.copied, done.verified)
+    assert len(cases) == len(found)
+    assert {name for name, _ in named(cases)} == set(problems)
+    assert all(problem.isprintable() for problem in problems.values())
+    assert {f"{name} ({file})" for name, file in named(cases)} == set(done.failed)
+    for name, file in named(cases):
+        assert problems[name].endswith(done.failed[f"{name} ({file})"])
+    assert (len(cases), 1, 1) == (len(done.failed), done.copied, done.verified)
     assert ["waltz"] == names(tmp_path / "new.db")
     assert ["waltz"] == [dance.name for dance in store.dances()]
     store.close()
+
+
+def fill_many(address: str, count: int) -> None:
+    """The waltz, and so many dances like the polka."""
+    store = Store(address, MODEL)
+    store.add(recorded("waltz", "c.npz", digest("c"), 4.0), [StoredTrack(random_words(8, 3))])
+    of_polka = GOOD.dance.labels[0], GOOD.dance.collection, GOOD.dance.added
+    store.add_many(
+        [
+            (
+                recorded(f"polka{n}", f"b{n}.npz", digest(f"b{n}"), 5.0, *of_polka),
+                [StoredTrack(random_words(4, 2))],
+            )
+            for n in range(count)
+        ]
+    )
+    walks_on = [EditRecording(f"b{n}.npz", exclude=Span(0.1, 1.3), reason="walks on") for n in range(count)]
+    CatalogueEditor(store).edit(walks_on)
+    store.close()
+
+
+def change(address: str, number: int, table: str, column: str, value: object) -> str:
+    """The statement that changes a value of a dance by hand."""
+    which = f"name = 'polka{number}'"
+    if table in ("recordings", "labels"):
+        which = f"dance = (SELECT key FROM dances WHERE {which})"  # noqa: S608  (our own)
+    elif table != "dances":
+        which = f"recording = (SELECT key FROM recordings WHERE file = 'b{number}.npz')"  # noqa: S608
+    said = str(value) if isinstance(value, int) else f"'{value}'"
+    if value == float("inf") and "://" not in address:
+        said = "9e999"  # SQLite's way to write it
+    return f'UPDATE {table} SET "{column}" = {said} WHERE {which}'  # noqa: S608
+
+
+def named(cases: list[tuple[str, str, Any]]) -> list[tuple[str, str]]:
+    """What dances and their files are called after the changes."""
+    return [
+        (value if column == "name" else f"polka{n}", value if column == "file" else f"b{n}.npz")
+        for n, (_, column, value) in enumerate(cases)
+    ]
 
 
 def test_a_listing_in_json_has_no_number_that_is_none(tmp_path):

@@ -35,6 +35,26 @@ def folder(tmp_path) -> Path:
 @pytest.fixture
 def source(address) -> str:
     """A catalogue with everything that one may hold."""
+    fill(address)
+    return address
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """A copy of such a catalogue in a folder."""
+    place = tmp_path_factory.mktemp("exported")
+    fill(str(place / "dances.db"))
+    export(place / "dances.db", place / "folder")
+    return place / "folder"
+
+
+@pytest.fixture
+def copied_folder(exported, folder) -> Path:
+    """Such a folder, to be damaged; whatever engine its catalogue was on, it is the same to the byte."""
+    return shutil.copytree(exported, folder)
+
+
+def fill(address: str) -> None:
     opened = Store(address, MODEL)
     partly = np.linspace(0, 1, 20).reshape(10, 2)
     unseen = dance(3).joints.copy()
@@ -64,7 +84,6 @@ def source(address) -> str:
     opened.add(again, [StoredTrack(random_words(4, 3))], join=True)
     edit(opened, EditRecording("b.npz", exclude=Span(0.1, 1.3), reason="walks on"))
     opened.close()
-    return address
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -422,10 +441,9 @@ def with_other_arrays(folder: Path) -> None:
         in_dancers(words_checksum="none"),
     ],
 )
-def test_a_damaged_dance_is_named_and_the_others_are_copied(source, folder, tmp_path, damage):
-    export(source, folder)
-    damage(folder)
-    done = bring(folder, tmp_path / "other.db")
+def test_a_damaged_dance_is_named_and_the_others_are_copied(copied_folder, tmp_path, damage):
+    damage(copied_folder)
+    done = bring(copied_folder, tmp_path / "other.db")
     other = Store(tmp_path / "other.db", MODEL)
 
     assert (2, [THRILLER]) == (done.verified, list(done.failed))
@@ -456,12 +474,11 @@ def test_a_damaged_dance_is_named_and_the_others_are_copied(source, folder, tmp_
     ],
 )
 def test_a_damaged_folder_is_refused_before_a_catalogue_is_made(
-    source, folder, tmp_path, name, text, complaint
+    copied_folder, tmp_path, name, text, complaint
 ):
-    export(source, folder)
-    (folder / name).write_text(text)
+    (copied_folder / name).write_text(text)
     with pytest.raises(FormatError, match=complaint):
-        bring(folder, tmp_path / "other.db")
+        bring(copied_folder, tmp_path / "other.db")
 
     assert not (tmp_path / "other.db").exists()
 

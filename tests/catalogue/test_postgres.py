@@ -25,7 +25,7 @@ from dancematch.errors import CatalogueError, DanceMatchError
 from dancematch.pipeline.cached_engine import CachedEngine
 from databases import PASSWORD, USER, fetch, run_sql
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 
 
 @pytest.fixture

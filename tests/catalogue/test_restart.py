@@ -33,7 +33,7 @@ from dancematch.types import Motion, Span
 from databases import contents, fetch
 
 CLIPS = 60
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 
 
 @pytest.fixture

@@ -424,7 +424,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(db):
     assert listing.stderr is not None
     complaints = listing.stderr.read()
     listing.stderr.close()
-    listing.wait(timeout=30)
+    listing.wait(timeout=180)
 
     assert "" == complaints
 

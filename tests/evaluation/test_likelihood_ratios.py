@@ -1,11 +1,9 @@
 """Measures of likelihood ratios, beside the Netherlands Forensic Institute's own."""
 
-import lir.metrics as theirs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lir.data.models import LLRData
 
 from dancematch.evaluation.measures.likelihood_ratios import cllr, cllr_min, equal_error_rate
 
@@ -13,6 +11,9 @@ RATIOS = st.lists(st.integers(-60, 60).map(lambda tenth: tenth / 10), min_size=1
 
 
 def oracle(same, different):
+    import lir.metrics as theirs  # takes long: not while tests are collected, in every process
+    from lir.data.models import LLRData
+
     values = np.array([*same, *different])
     labels = np.array([1] * len(same) + [0] * len(different))
     data = LLRData(features=values.reshape(-1, 1), labels=labels)

@@ -25,7 +25,7 @@ from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perfo
 from dancematch.synthetic.rendering.mannequin import Appearance
 from dancematch.synthetic.rendering.renderer import render
 from page_samples import NARROW, PATIENCE, WIDE, Visit, drawn, until, visit
-from server_samples import serving
+from server_samples import serving, wait_for
 
 SCREENSHOTS = os.environ.get("DANCEMATCH_SCREENSHOTS")
 SIZE, FPS = ((640, 480), 30.0) if SCREENSHOTS else ((320, 240), 15.0)
@@ -132,7 +132,7 @@ def first_view(seen: Visit, album: Album) -> dict[str, int]:
 
 def teach(page, folder: Path, album: Album) -> None:
     """Videos and motion files become dances, with progress, under names that can be chosen."""
-    videos = [film(folder / "waltz.mp4", 0, 0, (0.0, 6.0)), film(folder / "tango.mp4", 3, 3, (0.0, 4.0))]
+    videos = [film(folder / "waltz.mp4", 0, 0, (0.0, 6.0)), film(folder / "tango.mp4", 3, 3, (0.0, 2.0))]
     others = [write_dance(folder / f"study-{seed}.npz", seed) for seed in (11, 12, 13, 14)]
     page.locator("input[type=file]").first.set_input_files([*videos, *others])
     page.get_by_label("Name of the dance in tango.mp4").fill("slow tango")
@@ -203,7 +203,6 @@ def compare(page, album: Album) -> None:
     assert pytest.approx(3.0, abs=0.4) == float(clip.input_value())
     matrix = page.locator("canvas.matrix")
     matrix.scroll_into_view_if_needed()
-    page.wait_for_timeout(200)
     assert drawn(matrix)
     box = matrix.bounding_box()
     matrix.click(position={"x": 2, "y": 2})
@@ -213,13 +212,11 @@ def compare(page, album: Album) -> None:
     clip.fill("2.5")
     page.evaluate("scrollTo(0, 0)")
     until(page, "Math.abs(document.querySelector('.film-stage video').currentTime - 2.5) < 0.1")
-    page.wait_for_timeout(200)
     assert drawn(page.locator("canvas.overlay"))
     figure = page.locator("canvas.figure").last
     before = figure.evaluate("(canvas) => canvas.toDataURL()")
     figure.press("ArrowRight")
-    page.wait_for_timeout(200)
-    assert before != figure.evaluate("(canvas) => canvas.toDataURL()")
+    wait_for(lambda: before != figure.evaluate("(canvas) => canvas.toDataURL()"))
     album.take(page, "compare")
     plays(page, clip)
 
@@ -261,7 +258,6 @@ def look_round(seen: Visit, album: Album) -> None:
         stops.append(("words", "words", ".word-card canvas"))
     for route, name, wait in stops:
         seen.go(route, wait)
-        seen.page.wait_for_timeout(300)
         assert drawn(seen.page.locator("main canvas").first)
         if route == "map":
             seen.page.locator("canvas.map").press("ArrowRight")

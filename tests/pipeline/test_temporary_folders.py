@@ -14,7 +14,7 @@ import pytest
 from dance_samples import write_dance
 from dancematch.temporary_folder import PREFIX, temporary_folder
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 
 HOLD = """
 import sys, time

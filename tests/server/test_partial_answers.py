@@ -60,7 +60,7 @@ def search(server, gates: Path, **parameters) -> str:
 
 def follow(server, job_id: str) -> Iterator[tuple[str, dict]]:
     """The events of a job, each as it comes; closing the iterator leaves the stream."""
-    with httpx.stream("GET", f"{server.url}/jobs/{job_id}/events", timeout=60) as stream:
+    with httpx.stream("GET", f"{server.url}/jobs/{job_id}/events", timeout=180) as stream:
         assert 200 == stream.status_code
         name = ""
         for line in stream.iter_lines():
@@ -260,18 +260,18 @@ def test_parts_are_searched_for_one_at_a_time_and_go_with_their_job():
     def answer(job: Job, _part: Analysis) -> str:
         searched.append(job)
         begun.release()
-        assert go.acquire(timeout=60)
+        assert go.acquire(timeout=180)
         return "answer"
 
     answers = PartialAnswers(answer, 1)
     answers.search(job, part)
-    assert begun.acquire(timeout=60)
+    assert begun.acquire(timeout=180)
     answers.search(job, part)
     go.release()
     assert "answer" == wait_for(lambda: answers.latest(job.job_id))
     wait_for(answers._searches[job.job_id].done)
     answers.search(job, part)
-    assert begun.acquire(timeout=60)
+    assert begun.acquire(timeout=180)
     answers.drop(job.job_id)
     go.release()
     answers.close()

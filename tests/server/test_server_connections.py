@@ -30,7 +30,7 @@ def server(tmp_path_factory):
 
 def connect(server) -> socket.socket:
     host, port = server.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=60)
+    return socket.create_connection((host, int(port)), timeout=180)
 
 
 def read_all(raw: socket.socket) -> bytes:
@@ -58,7 +58,7 @@ def uploads_of(server) -> Path:
 
 
 def is_well(server) -> bool:
-    return httpx.get(f"{server.url}/health", timeout=60).status_code == 200
+    return httpx.get(f"{server.url}/health", timeout=180).status_code == 200
 
 
 def test_headers_that_do_not_come_are_not_waited_for(server):
@@ -259,10 +259,10 @@ def test_a_file_whose_client_has_left_is_read_no_longer(server):
 def test_streams_beyond_the_limit_are_refused_before_they_begin(server):
     """Of six at once two are streams, four are 429; none is broken off."""
     job = server.client.post("/search", content=b"endless").json()["job_id"]
-    answered = threading.Barrier(6, timeout=60)  # the streams stay open until the last one is answered
+    answered = threading.Barrier(6, timeout=180)  # the streams stay open until the last one is answered
 
     def first_lines(_number: int) -> tuple[int, str]:
-        with httpx.stream("GET", f"{server.url}/jobs/{job}/events", timeout=60) as answer:
+        with httpx.stream("GET", f"{server.url}/jobs/{job}/events", timeout=180) as answer:
             texts = answer.iter_text()  # held: an iterator that is thrown away closes the stream
             first = next(texts)
             answered.wait()

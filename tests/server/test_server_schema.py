@@ -52,7 +52,7 @@ def test_whatever_is_asked_the_answer_is_as_described(schema):
     operations = [result.ok() for result in schema.get_all_operations()]
     for operation in operations:
         asking = given(case=operation.as_strategy())(_asked)
-        settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))(
+        settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))(
             asking
         )()
 

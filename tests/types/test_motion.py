@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy.signal import savgol_filter
 
 from dance_samples import dance, shipped, standing, without
 from dancematch import motion as room
@@ -155,6 +154,8 @@ def test_turning_shows_in_the_root():
 )
 def test_smoothing_is_savitzky_and_golays(values, window):
     """Two implementations agree, at the ends too."""
+    from scipy.signal import savgol_filter  # takes long: not while tests are collected, in every process
+
     expected = savgol_filter(values, window, 2, axis=0)
 
     np.testing.assert_allclose(expected, room._savitzky_golay(values, window), atol=1e-4)

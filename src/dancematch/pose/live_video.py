@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from dancematch.errors import VideoError
 from dancematch.pose.video import open_stream
@@ -97,6 +97,5 @@ class _Tail:
             time.sleep(_POLL_SECONDS)
         return found
 
-    def close(self, *_: Any) -> None:
-        """Close the file."""
-        self._file.close()
+    def __del__(self) -> None:
+        self._file.close()  # the container does not

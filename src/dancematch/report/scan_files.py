@@ -21,6 +21,14 @@ from dancematch.types import Match
 NO_KNOWN_DANCE = "no known dance"
 _EDL_FPS = 30.0  # of a source whose rate is not known
 _MILLISECONDS = 1000
+_EAF_ATTRIBUTES = {
+    "AUTHOR": "DanceMatch",
+    "DATE": "1970-01-01T00:00:00+00:00",  # the same scan gives the same bytes
+    "FORMAT": "3.0",
+    "VERSION": "3.0",
+    "{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation":
+        "http://www.mpi.nl/tools/elan/EAFv3.0.xsd",
+}  # fmt: skip
 
 CSV_COLUMNS = (
     "file", "dancer", "start", "end", "verdict", "dance", "dance_id", "recording", "reference.start",
@@ -64,9 +72,9 @@ def write_scan(path: Path, scanned: ScannedVideo, *, overwrite: bool = False) ->
     write_bytes(path, text.encode(errors="replace"), overwrite=overwrite)
 
 
-def segment_text(match: Match) -> str:
+def segment_text(match: Match, *, with_verdict: bool = True) -> str:
     """What a segment is, in one line: "Thriller (anna.mp4), 0:03-0:11, mirrored, possible match"."""
-    possible = [] if match.verdict == "match" else [match.verdict]
+    possible = [match.verdict] if with_verdict and match.verdict != "match" else []
     return ", ".join([name_match(match), describe_span(match.reference), *list_changes(match), *possible])
 
 
@@ -138,13 +146,7 @@ def _clock(seconds: float, point: str) -> str:
 
 def _render_eaf(scanned: ScannedVideo) -> str:
     """An annotation document of ELAN: one tier per dancer, and one that says more of each dance."""
-    root = ElementTree.Element(
-        "ANNOTATION_DOCUMENT",
-        AUTHOR="DanceMatch",
-        DATE="1970-01-01T00:00:00+00:00",
-        FORMAT="3.0",
-        VERSION="3.0",
-    )
+    root = ElementTree.Element("ANNOTATION_DOCUMENT", _EAF_ATTRIBUTES)
     header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     ElementTree.SubElement(
         header, "MEDIA_DESCRIPTOR", MEDIA_URL=_xml_text(scanned.file), MIME_TYPE="video/*",
@@ -177,7 +179,11 @@ def _annotate_dance(segment: ScanSegment) -> str:
 
 
 def _annotate_details(segment: ScanSegment) -> str | None:
-    return None if segment.match is None else f"{segment.verdict}: {segment_text(segment.match)}"
+    return (
+        None
+        if segment.match is None
+        else f"{segment.verdict}: {segment_text(segment.match, with_verdict=False)}"
+    )
 
 
 def _add_annotations(

@@ -15,7 +15,7 @@ from dancematch.cli.research.audit import audit_command
 from dancematch.cli.research.eval_tables import emit_tables
 from dancematch.cli.research.weights import weights_command
 from dancematch.evaluation.methods.word_methods import SEARCHES
-from dancematch.evaluation.suites.registry import SUITES, SuiteOptions, SuiteOptionsError
+from dancematch.evaluation.suites.registry import PROGRAMME_KINDS, SUITES, SuiteOptions, SuiteOptionsError
 from dancematch.formats.files import fit_file_name
 
 
@@ -72,6 +72,15 @@ class QueryOptions:
         "--strength", type=click.FloatRange(0), multiple=True,
         help="Of an excerpt's changes (default 1, a usual amount); several: each.",
     )  # fmt: skip
+    kinds: tuple[str, ...] = option(
+        "--kind", type=click.Choice(PROGRAMME_KINDS), multiple=True,
+        help="Of medley's programmes (default: those whose data is given); may be given several times.",
+    )  # fmt: skip
+    programmes: int | None = option(
+        "--programmes",
+        type=click.IntRange(1),
+        help="Of each kind and part of medley (default 4).",
+    )
     seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True)
 
     def by_name(self) -> dict[str, Any]:
@@ -92,7 +101,8 @@ class DataOptions:
     )
     unknown: Path | None = option(
         "--unknown", type=click.Path(path_type=Path, exists=True),
-        help="Folder of motions that are not in the data, for open-set; as many made-up dances are added.",
+        help="Folder of motions that are not in the data, for open-set, where as many made-up dances are "
+        "added, and for medley.",
     )  # fmt: skip
     distractors: Path | None = option(
         "--distractors", type=click.Path(path_type=Path, exists=True),
@@ -100,7 +110,15 @@ class DataOptions:
     )  # fmt: skip
     skeletons: Path | None = option(
         "--skeletons", type=click.Path(path_type=Path),
-        help="Folder for the skeletons of the suite real; default: one in the user's cache.",
+        help="Folder for the skeletons of real and medley; default: one in the user's cache.",
+    )  # fmt: skip
+    clips: Path | None = option(
+        "--clips", type=click.Path(path_type=Path, exists=True),
+        help="Folder of clips with an index.csv, for medley: programmes of them, as skeletons and as videos.",
+    )  # fmt: skip
+    videos: Path | None = option(
+        "--videos", type=click.Path(path_type=Path, file_okay=False),
+        help="Folder for medley's programmes as videos, which are kept; without it there are none.",
     )  # fmt: skip
 
 
@@ -132,6 +150,7 @@ Example:
   dancematch eval open-set --data aistpp --unknown cmu
   dancematch eval benchmark --data bench --json
   dancematch eval real --data clips --distractors aistpp -o real.jsonl
+  dancematch eval medley --data aistpp --unknown cmu --clips clips --programmes 2 -o medley.jsonl
   dancematch eval audit dances.db
 """,
 ])  # fmt: skip

@@ -7,6 +7,7 @@ from dancematch.cli.output import emit_table
 from dancematch.search.confidence.verdict import MAX_EVALUE
 
 if TYPE_CHECKING:
+    from dancematch.evaluation.medley.suite import MedleyResult
     from dancematch.evaluation.real.figures import PartFigures
     from dancematch.evaluation.real.suite import RealResult
     from dancematch.evaluation.suites.open_set import OpenSetResult
@@ -17,11 +18,13 @@ _UNKNOWN_PARTS = ("unknown", "single", "no-dance")
 
 
 def emit_tables(results: "Sequence[SuiteResult]") -> None:
-    """Print the main figures: a table for rankings, one for decisions, two for real clips."""
+    """Print the main figures: a table for rankings, decisions and programmes, two for real clips."""
+    from dancematch.evaluation.medley.suite import MedleyResult
     from dancematch.evaluation.real.suite import RealResult
     from dancematch.evaluation.suites.open_set import OpenSetResult
     from dancematch.evaluation.suites.retrieval import RetrievalResult
 
+    medleys = [one for one in results if isinstance(one, MedleyResult)]
     summaries = [one for one in results if isinstance(one, RealResult)]
     rankings = [one for one in results if isinstance(one, RetrievalResult)]
     decisions = [one for one in results if isinstance(one, OpenSetResult)]
@@ -31,6 +34,8 @@ def emit_tables(results: "Sequence[SuiteResult]") -> None:
         _emit_rankings(rankings)
     if decisions:
         _emit_decisions(decisions)
+    if medleys:
+        _emit_medleys(medleys)
 
 
 def _emit_rankings(rankings: "Sequence[RetrievalResult]") -> None:
@@ -76,6 +81,24 @@ def _emit_real_tables(summaries: "Sequence[RealResult]") -> None:
         ]
         for one in summaries
         if "unknown" in one.parts
+    ])  # fmt: skip
+
+
+def _emit_medleys(medleys: "Sequence[MedleyResult]") -> None:
+    """The figures of segments that are a match, and of those that are a possible match too."""
+    headings = ["programmes", "known dances", "verdict", "F1", "precision", "recall", "boundary error"]
+    headings += ["wrong s/hour", "overrun s/hour", "time", "search", "memory"]
+    emit_table(headings, [
+        [
+            one.source, one.part, verdict,
+            *("-" if share is None else f"{share:.3f}" for share in (own.f1, own.precision, own.recall)),
+            "-" if own.boundary_error is None else f"{own.boundary_error:.2f} s",
+            f"{own.wrong_per_hour - own.overrun_per_hour:.1f}", f"{own.overrun_per_hour:.1f}",
+            f"x{one.cost.realtime_factor:.2f}", f"{one.cost.search_share:.0%}",
+            "-" if one.cost.peak_megabytes is None else f"{one.cost.peak_megabytes:.0f} MB",
+        ]
+        for one in medleys
+        for verdict, own in (("match", one.match), ("at least possible", one.possible))
     ])  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dancematch.errors import InputError
 
 WHOLE_CLIPS = ("stage1", "two-stage", "likelihood", "brute-force", "paper", "kmeans", "dtw")
 REAL_METHODS = ("words", "synchrony", "both", "dtw-angles")
+PROGRAMME_KINDS = ("motions", "skeletons", "videos")
 
 
 class SuiteOptionsError(InputError):
@@ -60,6 +61,11 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
             "each clip of a folder among all recordings but its own performance",
             REAL_METHODS, frozenset({"methods", "models", "distractors", "skeletons"}), alone=True,
         ),
+        "medley": Suite(
+            "which dance when in programmes of ten minutes, of excerpts one after the other",
+            (), frozenset({"models", "unknown", "clips", "skeletons", "kinds", "programmes", "videos"}),
+            alone=True,
+        ),
     }
 )  # fmt: skip
 
@@ -88,6 +94,11 @@ class SuiteOptions:
     unknown: Path | None = None
     distractors: Path | None = None
     skeletons: Path | None = None
+    # Programmes
+    clips: Path | None = None
+    kinds: Sequence[str] = ()
+    programmes: int | None = None
+    videos: Path | None = None
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
@@ -95,7 +106,7 @@ class SuiteOptions:
 
 
 _EVERY_SUITE = {"data", "seed", "jobs"}
-_SINGULAR = {"methods": "method", "models": "model", "searches": "search"}
+_SINGULAR = {"methods": "method", "models": "model", "searches": "search", "kinds": "kind"}
 
 
 def require_consistent(suites: Sequence[str], options: SuiteOptions) -> None:
@@ -112,12 +123,31 @@ def require_consistent(suites: Sequence[str], options: SuiteOptions) -> None:
             raise SuiteOptionsError(f"{suite} has data of its own and asks all of it: run it by itself")
     if "video" in suites and not options.views:
         raise SuiteOptionsError("the suite video needs --views")
+    if "medley" in suites:
+        _require_programmes(options)
     if "open-set" in suites and options.refit:
         raise SuiteOptionsError("--refit leaves a model without a background, which open-set needs")
     if options.refit and not options.query_genres:
         raise SuiteOptionsError("--refit needs --query-genres: the other genres are what it is fitted on")
     if options.refit and options.models and not options.methods:
         raise SuiteOptionsError("--refit fits the k-means of a --method; a --model stays as it is")
+
+
+def choose_kinds(options: SuiteOptions) -> list[str]:
+    """The kinds of programme of the suite medley: those chosen, or those whose data is given."""
+    clips: tuple[str, ...] = ("skeletons",) if options.clips else ()
+    videos: tuple[str, ...] = ("videos",) if options.clips and options.videos else ()
+    return list(dict.fromkeys(options.kinds or ("motions", *clips, *videos)))
+
+
+def _require_programmes(options: SuiteOptions) -> None:
+    kinds = choose_kinds(options)
+    if not options.clips and set(kinds) & {"skeletons", "videos"}:
+        raise SuiteOptionsError("programmes of skeletons and videos need --clips")
+    if "videos" in kinds and not options.videos:
+        raise SuiteOptionsError("programmes of videos need --videos, a folder to keep them in")
+    if len(options.models) > 1:
+        raise SuiteOptionsError("the suite medley runs one --model at a time")
 
 
 def _flag(option: str) -> str:

@@ -3,17 +3,28 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
 from dancematch.benchmark.release import read_release
 from dancematch.errors import InputError
+from dancematch.evaluation.medley.makers import (
+    MotionMaker,
+    ProgrammeMaker,
+    SkeletonMaker,
+    VideoMaker,
+    load_unknown_motions,
+)
+from dancematch.evaluation.medley.scanning import CatalogueWriter, scan_apart, scan_here
+from dancematch.evaluation.medley.suite import PROGRAMMES, MedleyResult, MedleySuite, ProgrammeLine
 from dancematch.evaluation.methods.angle_warping import AngleMethod
 from dancematch.evaluation.methods.feature_comparison import WORDLESS_METHODS
-from dancematch.evaluation.methods.recogniser import RecognitionMethod
+from dancematch.evaluation.methods.recogniser import MotionRecording, RecognitionMethod
 from dancematch.evaluation.methods.search_recogniser import SearchMethod
 from dancematch.evaluation.methods.word_methods import WORD_METHODS, WordMethod
-from dancematch.evaluation.real.clip_index import read_index
+from dancematch.evaluation.real.clip_index import IndexedClip, read_index
 from dancematch.evaluation.real.clip_skeletons import load_distractors, load_recordings
 from dancematch.evaluation.real.suite import QueryLine, RealResult, RealSuite
 from dancematch.evaluation.suites.aist import load_clips
@@ -24,6 +35,7 @@ from dancematch.evaluation.suites.registry import (
     SUITES,
     SuiteOptions,
     SuiteOptionsError,
+    choose_kinds,
     require_consistent,
 )
 from dancematch.evaluation.suites.retrieval import (
@@ -35,14 +47,14 @@ from dancematch.evaluation.suites.retrieval import (
 )
 from dancematch.evaluation.suites.retrieval_tasks import TaskOptions, make_task
 from dancematch.model.patches import PatchTokeniser
-from dancematch.model.tokeniser import load_model
+from dancematch.model.tokeniser import load_background, load_model
 from dancematch.search.confidence.verdict import Basis
 from dancematch.training.kmeans import fit_kmeans
 from dancematch.types import Motion
 
 KMEANS = "kmeans"  # begins the names of the words without a network, which can be fitted anew
 
-SuiteResult = RetrievalResult | OpenSetResult | QueryLine | RealResult
+SuiteResult = RetrievalResult | OpenSetResult | QueryLine | RealResult | ProgrammeLine | MedleyResult
 
 
 def _say_nothing(_message: str) -> None:
@@ -74,6 +86,8 @@ def run_suites(
     require_consistent(suites, options)
     if "real" in suites:
         return run_real(choose_real_methods(options.methods, options.models), options, reporter)
+    if "medley" in suites:
+        return run_medley(options, reporter)
     chosen = {suite: choose_methods(suite, options) for suite in suites}
     for one in (one for methods in chosen.values() for one in methods):
         if not isinstance(one.method, str):
@@ -147,12 +161,7 @@ def run_real(
     methods: Sequence[RecognitionMethod], options: SuiteOptions, reporter: Reporter
 ) -> Iterator[QueryLine | RealResult]:
     """The results on a folder of clips with an index.csv; their skeletons are estimated once and stored."""
-    clips = read_index(options.data)
-    reporter.say(f"reading {options.data}: {len(clips)} clips")
-    with reporter.share("estimating skeletons") as show:
-        recordings = load_recordings(
-            options.data, clips, options.skeletons, jobs=options.jobs, on_progress=show
-        )
+    clips, recordings = _read_clips(options.data, options, reporter)
     empty = [one.recording_id for one in recordings if not one.motions]
     if empty:
         reporter.say(f"no dancer is seen in {', '.join(empty)}")
@@ -160,6 +169,52 @@ def run_real(
     suite = RealSuite(clips, recordings, others, seed=options.seed)
     for method in methods:
         yield from suite.evaluate(method, reporter.track)
+
+
+def run_medley(options: SuiteOptions, reporter: Reporter) -> Iterator[ProgrammeLine | MedleyResult]:
+    """The results on programmes of the chosen kinds; skeletons of clips are estimated once and stored."""
+    model = options.models[0] if options.models else None
+    writer = CatalogueWriter(model)
+    makers = [_programme_maker(kind, options, reporter, writer) for kind in choose_kinds(options)]
+    suite = MedleySuite(makers, options.programmes or PROGRAMMES, options.seed)
+    yield from suite.evaluate(writer, reporter.track)
+
+
+def _programme_maker(
+    kind: str, options: SuiteOptions, reporter: Reporter, writer: CatalogueWriter
+) -> ProgrammeMaker:
+    if kind == "motions":
+        reporter.say(f"reading {options.data}")
+        unknown = []
+        if options.unknown:
+            background = load_background(writer.tokeniser, writer.model)
+            unknown = load_unknown_motions(options.unknown, writer.tokeniser, background)
+        return MotionMaker(load_clips(options.data), unknown, partial(scan_here, model=writer.model))
+    distractors, folder = load_distractors(options.data), options.clips
+    if kind == "skeletons":
+        clips, recordings = _read_clips(cast(Path, folder), options, reporter)
+        return SkeletonMaker(clips, recordings, distractors, partial(scan_here, model=writer.model))
+    from dancematch.evaluation.medley.video_programmes import render_clips  # which loads av
+
+    videos = cast(Path, options.videos)
+    render_clips(videos / "rendered")
+    folders = [cast(Path, folder), videos / "rendered"]
+    read = [_read_clips(one, options, reporter) for one in folders]
+    files = [one / clip.file for one, (clips, _) in zip(folders, read, strict=True) for clip in clips]
+    return VideoMaker(
+        [clip for clips, _ in read for clip in clips], [one for _, own in read for one in own],
+        files, videos, distractors, partial(scan_apart, model=writer.model),
+    )  # fmt: skip
+
+
+def _read_clips(
+    folder: Path, options: SuiteOptions, reporter: Reporter
+) -> tuple[list[IndexedClip], list[MotionRecording]]:
+    """The clips of a folder with an index.csv, and their skeletons."""
+    clips = read_index(folder)
+    reporter.say(f"reading {folder}: {len(clips)} clips")
+    with reporter.share("estimating skeletons") as show:
+        return clips, load_recordings(folder, clips, options.skeletons, jobs=options.jobs, on_progress=show)
 
 
 def choose_methods(suite: str, options: SuiteOptions) -> list[ChosenMethod]:

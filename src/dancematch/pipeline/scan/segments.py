@@ -48,7 +48,7 @@ def segment_of(description: Mapping[str, Any]) -> ScanSegment:
 
 
 class SegmentJoiner:
-    """Joins adjoining segments of one dance, of one dancer, given in order."""
+    """Joins adjoining segments of one dance, or of none, of one dancer, given in order."""
 
     def __init__(self) -> None:
         self.held: ScanSegment | None = None  # the last one, which the next may be joined to
@@ -59,20 +59,20 @@ class SegmentJoiner:
             if self.held is not None and _adjoin(self.held, segment):
                 self.held = _join(self.held, segment)
                 continue
-            yield from self.release()
-            self.held = segment
+            complete, self.held = self.held, segment
+            if complete is not None:
+                yield complete
 
     def release(self) -> Iterator[ScanSegment]:
         """Yield the segment that is held back."""
-        if self.held is not None:
-            yield self.held
-        self.held = None
+        complete, self.held = self.held, None
+        if complete is not None:
+            yield complete
 
 
 def _adjoin(one: ScanSegment, other: ScanSegment) -> bool:
-    if one.match is None or other.match is None or one.match.dance_id != other.match.dance_id:
-        return False
-    return other.span.start - one.span.end <= JOIN_SECONDS
+    same = (one.match and one.match.dance_id) == (other.match and other.match.dance_id)
+    return same and other.span.start - one.span.end <= JOIN_SECONDS
 
 
 def _join(one: ScanSegment, other: ScanSegment) -> ScanSegment:

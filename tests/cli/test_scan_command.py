@@ -1,0 +1,133 @@
+"""dancematch scan, as people type it."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_samples import run_main
+from dancematch import formats
+from dancematch.pipeline.catalogue import open_catalogue
+from scan_samples import fill, programme
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A catalogue of three dances, and a programme of two of them with an unknown one between."""
+    where = tmp_path_factory.mktemp("scan")
+    with open_catalogue(where / "dances.db") as catalogue:
+        fill(catalogue)
+    formats.write(where / "show.npz", [programme()[0]])
+    return where
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+
+
+def test_a_line_per_segment_and_a_file_per_program(folder, tmp_path):
+    kinds = ("srt", "vtt", "eaf", "edl")
+    wanted = [part for kind in kinds for part in (f"--{kind}", tmp_path / f"show.{kind}")]
+    wanted += ["--plot", tmp_path / "show.svg", "--csv", tmp_path / "show.csv"]
+    answer = run_main("scan", folder / "dances.db", folder / "show.npz", *wanted)
+    lines = answer.out.splitlines()
+
+    assert (0, 3) == (answer.code, len(lines))
+    assert "match           dance1 (1.npz), 0:00-0:0" in lines[0]
+    assert lines[1].endswith("dancer 1    no known dance")
+    assert "dance3" in lines[2]
+    assert "mirrored" in lines[2]
+    assert {*(f"show.{kind}" for kind in kinds), "show.svg", "show.csv"} == {
+        p.name for p in tmp_path.iterdir()
+    }
+    assert ["dance1", "", "dance3"] == [row["dance"] for row in rows(tmp_path / "show.csv")]
+    assert {"show.npz"} == {row["file"] for row in rows(tmp_path / "show.csv")}
+
+
+def test_nothing_is_overwritten_unasked_and_nothing_is_scanned_before_that_is_known(folder, tmp_path):
+    (tmp_path / "show.srt").write_text("mine")
+    answer = run_main("scan", folder / "dances.db", folder / "show.npz", "--srt", tmp_path / "show.srt")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "exists already" in answer.complaint
+    assert "mine" == (tmp_path / "show.srt").read_text()
+
+
+def test_a_file_that_cannot_be_read_spoils_no_other(folder, tmp_path):
+    """Nor does it go unnoticed: the exit code is 1."""
+    (tmp_path / "torn.mp4").write_bytes(b"no video")
+    answer = run_main("scan", folder / "dances.db", tmp_path / "torn.mp4", folder / "show.npz", "--json")
+
+    assert (1, ["dance1", None, "dance3"]) == (answer.code, [one["dance"] for one in answer.objects])
+    assert "torn.mp4 cannot be opened as a video" in answer.err
+    assert "1 of 2 could not be scanned" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "name VIDEOS, or say --camera"),
+        (["show.npz", "--camera"], "--camera films"),
+        (["-", "show.npz"], "- is a stream of its own"),
+        (["-", "--follow"], "--follow is about a file"),
+        (["show.npz", "--resume"], "--resume goes on"),
+    ],
+)
+def test_what_cannot_be_scanned_together_is_wrong_usage(folder, arguments, complaint):
+    answer = run_main("scan", folder / "dances.db", *arguments)
+
+    assert 2 == answer.code
+    assert complaint in answer.err
+
+
+def test_a_camera_that_is_not_there_is_one_sentence(folder):
+    answer = run_main("scan", folder / "dances.db", "--camera", "/nowhere/video7")
+
+    assert 1 == answer.code
+    assert "the camera /nowhere/video7 cannot be opened" in answer.err
+
+
+def test_a_scan_that_was_killed_goes_on(folder, tmp_path):
+    """Killed when the first segment is kept; what both runs find is what one finds."""
+    arguments = ["scan", str(folder / "dances.db"), str(folder / "show.npz"), "--csv"]
+    assert 0 == run_main(*arguments, tmp_path / "whole.csv").code
+    part = tmp_path / "killed.csv.part"
+    command = [sys.executable, "-m", "dancematch", *arguments, str(tmp_path / "killed.csv")]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None and not (part.exists() and b"settled" in part.read_bytes()):
+        time.sleep(0.005)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+
+    if part.exists():  # else it was done before the kill came
+        assert 1 == run_main(*arguments, tmp_path / "killed.csv").code
+        assert 0 == run_main(*arguments, tmp_path / "killed.csv", "--resume").code
+    whole, again = rows(tmp_path / "whole.csv"), rows(tmp_path / "killed.csv")
+    assert not part.exists()
+    assert [row["dance"] for row in whole] == [row["dance"] for row in again]
+    assert [float(r["start"]) for r in whole] == pytest.approx([float(r["start"]) for r in again], abs=1.0)
+
+
+def test_a_journal_of_other_options_or_with_damage_is_refused(folder, tmp_path):
+    arguments = [
+        "scan",
+        folder / "dances.db",
+        folder / "show.npz",
+        "--csv",
+        tmp_path / "found.csv",
+        "--resume",
+    ]
+    part = tmp_path / "found.csv.part"
+    part.write_text(json.dumps({"catalogue": "another"}) + "\n")
+    assert "was begun with other dances" in run_main(*arguments).complaint
+    assert part.exists()
+
+    part.write_text("")
+    assert 0 == run_main(*arguments).code
+    assert not part.exists()
