@@ -38,12 +38,6 @@ class DancerScan:
             self._next_end += HOP_SECONDS
             yield from self._settle()
 
-    @property
-    def earliest(self) -> float:
-        """Before which no segment begins that has not been told."""
-        first = self._windows[0].span.start if self._windows else self._next_end - WINDOW_SECONDS
-        return max(self.told, first - HOP_SECONDS)
-
     def dancing(self) -> ScanSegment | None:
         """What the dancer dances now, as far as it has been read: a match, or None."""
         end = self.feed.span.end

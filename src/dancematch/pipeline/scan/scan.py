@@ -16,7 +16,7 @@ from dancematch.pipeline.scan.moments import (
     moments_of_motions,
     moments_of_tracks,
 )
-from dancematch.pipeline.scan.segments import JOIN_SECONDS, ScanSegment, SegmentJoiner
+from dancematch.pipeline.scan.segments import ScanSegment, SegmentJoiner
 from dancematch.pose import PoseEstimator
 from dancematch.pose.estimators import FollowingEstimator, TracksSoFar
 from dancematch.pose.video import VideoSource
@@ -154,9 +154,6 @@ class _Lane:
     def advance(self) -> Iterator[ScanSegment]:
         """Yield the segments that are settled; tell what is danced now, once."""
         yield from self._joiner.add(self._scan.advance())
-        held = self._joiner.held
-        if held is not None and self._scan.earliest > held.span.end + JOIN_SECONDS:
-            yield from self._joiner.release()
         if self._on_recognised is None:
             return
         dancing = self._scan.dancing()
