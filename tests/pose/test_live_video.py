@@ -7,7 +7,7 @@ import time
 import pytest
 
 from dancematch.errors import VideoError
-from dancematch.pose.live_video import Camera, GrowingFile, Pipe
+from dancematch.pose.live_video import GrowingFile, LiveCamera, Pipe
 from dancematch.pose.video import read_frames
 from pose_samples import write_clip
 
@@ -55,7 +55,7 @@ def test_what_is_no_video_is_said_in_a_sentence(tmp_path):
     with pytest.raises(VideoError, match="cannot be read"):
         read_frames(GrowingFile(tmp_path / "missing.ts"))
     with pytest.raises(VideoError, match="the camera /nowhere/video9 cannot be opened"):
-        read_frames(Camera("/nowhere/video9"))
+        read_frames(LiveCamera("/nowhere/video9"))
 
 
 def test_a_stream_that_breaks_off_gives_the_frames_before(film):

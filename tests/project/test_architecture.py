@@ -56,7 +56,7 @@ HOMES = {
     "psycopg": ("catalogue/sql/postgresql.py",),
     "rapidfuzz": ("benchmark/labels.py", "evaluation/measures/word_quality.py"),
     "jinja2": ("report/page.py",),
-    "matplotlib": ("report/plots.py", "training/run/curves.py"),
+    "matplotlib": ("report/plots.py", "report/scan_plot.py", "training/run/curves.py"),
     "fastapi": ("server/",),
     "pydantic": ("server/",),
     "starlette": ("server/",),

@@ -12,7 +12,7 @@ from pympi.Elan import Eaf
 
 from dancematch.errors import InputError
 from dancematch.report.scan_files import CSV_COLUMNS, SCAN_FORMATS, ScannedVideo, segment_text, write_scan
-from dancematch.report.scan_plot import draw_scan
+from dancematch.report.scan_plot import draw_scan, pack_lanes
 from scan_samples import segment
 
 HOSTILE = 'A <b> & "B" --> ]]> =1+1; \x1b[31m\n\udc80 ünï'
@@ -128,6 +128,17 @@ def test_the_timeline_is_a_picture(tmp_path):
         draw_scan(tmp_path / "scan.png", scanned, overwrite=True)
 
         assert (tmp_path / "scan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_dancers_who_are_not_in_view_together_share_a_lane():
+    seen = (
+        segment(0, 10, dancer=1),
+        segment(5, 20, dancer=2),
+        segment(10, 30, dancer=3),
+        segment(40, 50, dancer=4),
+    )
+
+    assert [[1, 3, 4], [2]] == pack_lanes(ScannedVideo("show.mp4", 60.0, seen))
 
 
 def test_a_segment_is_told_in_a_line():

@@ -23,7 +23,7 @@ _CAMERAS = {"linux": ("v4l2", "/dev/video0"), "darwin": ("avfoundation", "defaul
 
 
 @dataclass(frozen=True)
-class Camera:
+class LiveCamera:
     """A camera of this computer, the first one unless a device is named."""
 
     device: str = ""

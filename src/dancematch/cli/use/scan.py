@@ -94,10 +94,10 @@ def scan_command(
 
 def _find_sources(videos: Sequence[Path], source: SourceOptions) -> "list[ScanSource]":
     from dancematch.pipeline.analysis.clip_files import find_clips
-    from dancematch.pose.live_video import Camera, GrowingFile, Pipe
+    from dancematch.pose.live_video import GrowingFile, LiveCamera, Pipe
 
     if source.camera is not None:
-        return [Camera(source.camera)]
+        return [LiveCamera(source.camera)]
     if STDIN in videos:
         return [Pipe(sys.stdin.buffer)]
     if source.follow:

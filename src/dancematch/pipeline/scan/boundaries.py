@@ -12,6 +12,7 @@ from dancematch.search.stage2.synchrony import unpack_bones
 from dancematch.types import BoneArray, Fingerprint, Match
 
 LEAST_CORRELATION = 0.3  # from which on a step speaks for the dance
+_UNSEEN = 0.02  # of the usual energy of a step
 
 Values = NDArray[np.float64]
 
@@ -20,7 +21,8 @@ def agreement_along(match: Match, query: Fingerprint, reference: Fingerprint) ->
     """Return what each step of the query says for the dance going on, [steps]; below 0: against it.
 
     The product of both directions less `LEAST_CORRELATION` of what it would be for copies. Where the
-    reference has not begun or has ended, that is against it.
+    reference has not begun or has ended, that is against it; so is, a little, a step in which nothing is
+    seen: a dance does not begin before the dancer is there.
     """
     if query.bones is None or reference.bones is None:
         return np.zeros(len(query))
@@ -31,7 +33,9 @@ def agreement_along(match: Match, query: Fingerprint, reference: Fingerprint) ->
     within = (rows >= 0) & (rows < len(reference))
     product, own, other = _sums(query.bones, reference.bones, np.clip(rows, 0, len(reference) - 1), within)
     usual = max(float(own.mean() + other.mean()) / 2, 1e-9)
-    return np.where(within, product - LEAST_CORRELATION * (own + other) / 2, -LEAST_CORRELATION * usual)
+    agreement = product - LEAST_CORRELATION * (own + other) / 2
+    agreement[own == 0] = -_UNSEEN * usual
+    return np.where(within, agreement, -LEAST_CORRELATION * usual)
 
 
 def _sums(
