@@ -22,6 +22,7 @@ from dancematch.pose.video import LONG_VIDEO, read_frames
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion
 
+MEDLEY = "3 11 1"
 PARTS = (0.1, 4.0, 6.0)  # seconds after which the tracks so far are told
 
 
@@ -94,8 +95,8 @@ class GatedFilm(SlowFilm):
 class LongFilm(FilmedDancer):
     """The same from a long "video", a text: the numbers of dances, danced one after the other.
 
-    A word `gate=PATH` waits there for a file of that name, `deadly` kills the process. Before a camera, which
-    sends a true video, it is the third dance, at the pace of the pictures.
+    A word `gate=PATH` waits there for a file of that name, `deadly` kills the process. What is no text is a
+    `MEDLEY`. Before a camera, which sends a true video, it is the third dance, at the pace of the pictures.
     """
 
     def recent_tracks(
@@ -110,7 +111,7 @@ class LongFilm(FilmedDancer):
         """The last seconds of it, again and again."""
         assert start == 0.0
         live = not isinstance(source, Path)
-        whole, events = long_track("3 3" if live else source.read_text(encoding="utf-8"))
+        whole, events = long_track("3 3" if live else read_script(source))
         end = float(whole.times[-1])
         due = every_seconds
         for seconds in (
@@ -128,6 +129,14 @@ class LongFilm(FilmedDancer):
 
 def _picture_times(source: Pipe) -> Iterator[float]:
     return (frame.seconds for frame in read_frames(source, LONG_VIDEO))
+
+
+def read_script(source: Path) -> str:
+    """What a long film shows."""
+    try:
+        return source.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return MEDLEY
 
 
 def long_track(script: str) -> tuple[Track, dict[float, str]]:

@@ -10,7 +10,7 @@ from dance_samples import dance, digest, recorded, save_small_model, write_dance
 from dancematch import formats
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pose.video import VIDEO_SUFFIXES
-from page_samples import NARROW, drawn, visit
+from page_samples import NAMELESS, NARROW, POOR_CONTRAST, drawn, visit
 from server_samples import serving, wait_for
 
 READ, WRITE = "a-secret-for-reading", "a-secret-for-writing"
@@ -21,7 +21,7 @@ VIEWS = (
     "search/{search}", "compare/{search}/{dance-1}",
     "search/{possible}", "search/{two}", "compare/{two}/{dance-2}/2",
     "search/{spoken}", f"compare/{{spoken}}/{{{SPOKEN}}}", f"dance/{SPOKEN}",
-    "search/{twice}", "reviews",
+    "search/{twice}", "reviews", "scan", "live",
 )  # fmt: skip
 # What the verdicts on the dancers of some searches are to be, and how often they come about by accident:
 # the page shows what it receives, whatever the calibration of the day.
@@ -283,40 +283,6 @@ def test_with_a_token_the_evidence_is_saved(looking, searches):
 
     assert f"spoken.npz beside {SPOKEN}.html" == saving.value.suggested_filename
     assert "Evidence report: spoken.npz" in Path(saving.value.path()).read_text(encoding="utf-8")
-
-
-POOR_CONTRAST = """() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const parse = (colour) => {
-    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const light = (colour) => colour.slice(0, 3).map((v) => v / 255)
-    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour[3] > 200) return colour;
-    }
-    return [255, 255, 255, 255];
-  };
-  const poor = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !element.checkVisibility({ opacityProperty: true }) || element.disabled) continue;
-    const style = getComputedStyle(element), [a, b] = [light(parse(style.color)), light(ground(element))];
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < (large ? 3 : 4.5)) poor.push(`${element.textContent.slice(0, 40)}: ${ratio.toFixed(2)}`);
-  }
-  return poor;
-}"""
-
-NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, [role=img], [tabindex='0']")]
-  .filter((one) => one.checkVisibility())
-  .filter((one) => !(one.ariaLabel || one.textContent.trim() || one.labels?.length || one.alt))
-  .map((one) => one.outerHTML)"""
 
 
 def test_the_keyboard_alone_is_enough(browser, server):

@@ -19,11 +19,10 @@ from dancematch.pose.estimators import TracksSoFar
 from dancematch.report.scan_files import SCAN_FORMATS
 from dancematch.server.scans.track_folder import TrackFolder
 from dancematch.types import Span
-from film_samples import long_track, recent
+from film_samples import MEDLEY, long_track, recent
 from pose_samples import write_clip
 from server_samples import LONG_WORKER, PUPPETS, serving, wait_for
 
-MEDLEY = "3 11 1"  # the second is not known
 OPTIONS = (f"worker={json.dumps(LONG_WORKER)}", "CAMERA_SILENCE_SECONDS=3")
 
 
@@ -172,7 +171,7 @@ def test_a_corrected_segment_becomes_a_recording_that_is_found_from_then_on(serv
         first["segment"][one] for one in ("dance", "corrected", "verdict")
     )
     assert (first, ["bolero"]) == (again, danced(found))
-    assert "class.mp4 0:00-0:16" == first["recording"]["file"]
+    assert "class.mp4 0:00-0:17" == first["recording"]["file"]
     assert ("dance-2", 2) == (moved["segment"]["dance"], len(known["recordings"]))
     assert "dance-2" in subtitles
     assert ["dance-2"] == danced(server.client.get(f"/jobs/{job['job_id']}").json()["result"])
@@ -197,9 +196,9 @@ def test_a_deleted_scan_leaves_nothing(server, folder, tmp_path):
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> bytes:
-    """A recording of sixteen seconds as a browser makes it."""
+    """A recording of ten seconds as a browser makes it."""
     path = tmp_path_factory.mktemp("camera") / "camera.webm"
-    return write_clip(path, range(0, 16000, 200), codec="libvpx", rate=5).read_bytes()
+    return write_clip(path, range(0, 10000, 200), codec="libvpx", rate=5).read_bytes()
 
 
 def switch_on(server) -> str:
@@ -242,7 +241,7 @@ def test_a_dance_before_a_camera_is_named_while_it_is_danced(server, folder, pic
 def test_a_camera_that_falls_silent_ends_its_job(server, pictures):
     """A tab that is closed says nothing: what was found is kept, also from half a piece."""
     job_id = switch_on(server)
-    send(server, job_id, pictures[: len(pictures) * 9 // 10], elapsed=16.0)
+    send(server, job_id, pictures[: len(pictures) * 9 // 10], elapsed=10.0)
     job = server.finished(job_id)
 
     assert ("done", ["dance-3"], True) == (job["state"], danced(job["result"]), job["result"]["live"])

@@ -38,6 +38,11 @@ class DancerScan:
             self._next_end += HOP_SECONDS
             yield from self._settle()
 
+    @property
+    def searched(self) -> float:
+        """Up to where windows have been searched for."""
+        return self._next_end - HOP_SECONDS
+
     def dancing(self) -> ScanSegment | None:
         """What the dancer dances now, as far as it has been read: a match, or None."""
         end = self.feed.span.end

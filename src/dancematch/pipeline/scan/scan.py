@@ -145,6 +145,7 @@ class _Lane:
     def __init__(self, scan: DancerScan, on_recognised: OnRecognised | None) -> None:
         self._scan, self._joiner, self._on_recognised = scan, SegmentJoiner(), on_recognised
         self._recognised: str | None = None
+        self._looked_until = scan.searched  # what is danced is looked at after each window, once
 
     @property
     def settled(self) -> float:
@@ -154,8 +155,9 @@ class _Lane:
     def advance(self) -> Iterator[ScanSegment]:
         """Yield the segments that are settled; tell what is danced now, once."""
         yield from self._joiner.add(self._scan.advance())
-        if self._on_recognised is None:
+        if self._on_recognised is None or self._looked_until == self._scan.searched:
             return
+        self._looked_until = self._scan.searched
         dancing = self._scan.dancing()
         if dancing is not None and dancing.dance != self._recognised:
             self._on_recognised(dancing)
