@@ -5,6 +5,7 @@ With DANCEMATCH_SCREENSHOTS=FOLDER the video shows a mannequin, and pictures of 
 
 import json
 import os
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from dance_samples import dance, write_dance
 from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pose.stills import picture_at
 from dancematch.synthetic.rendering.mannequin import Appearance
 from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Motion
@@ -38,7 +40,7 @@ def theatre(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def video(tmp_path_factory) -> Path:
-    """A video of three dances, the second of which is not known; for pictures, of somebody who dances them."""
+    """A video of three dances, the second of which is not known; for pictures, a mannequin dances them."""
     path = tmp_path_factory.mktemp("video") / "evening.webm"
     if not SCREENSHOTS:
         return write_clip(path, range(0, 51_000, 500), codec="libvpx", rate=2)
@@ -56,6 +58,7 @@ def take(page, name: str, *, phone: bool = False) -> None:
 
     page.set_viewport_size(NARROW if phone else WIDE)
     page.emulate_media(color_scheme="dark" if phone else "light")
+    page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
     page.wait_for_timeout(500)
     picture = few_colours(page.screenshot(full_page=True))
     picture.save(Path(SCREENSHOTS) / f"{name}{'-phone' if phone else ''}.png", optimize=True)
@@ -162,31 +165,41 @@ def test_segments_appear_while_the_video_is_read_and_a_scan_can_be_given_up(brow
 
 CAMERA = """
 navigator.mediaDevices.getUserMedia = async () => {
-  const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 240 });
-  const brush = canvas.getContext("2d");
-  setInterval(() => { brush.fillStyle = `hsl(${Math.random() * 360} 40% 40%)`; brush.fillRect(0, 0, 320, 240); }, 100);
+  const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 480 });
+  const brush = canvas.getContext("2d"), picture = Object.assign(new Image(), { src: "PICTURE" });
+  const paint = () => {
+    brush.fillStyle = `hsl(${Math.random() * 360} 40% 40%)`;
+    brush.fillRect(0, 0, 640, 480);
+    if (picture.naturalWidth) brush.drawImage(picture, 0, 0, 640, 480);
+  };
+  setInterval(paint, 100);
   window.camera = canvas.captureStream(10);
   return window.camera;
 };
 """
 
 
-def test_a_dance_is_named_while_one_dances(browser, theatre):
-    """After a countdown that fills the picture, in letters as large; what was found has a timeline afterwards."""
+def camera(video: Path) -> str:
+    """A camera that sees changing colours; for pictures, a mannequin."""
+    shown = b"" if not SCREENSHOTS else picture_at(video, 5.0, longest_side=640, most_bytes=60_000)
+    return CAMERA.replace("PICTURE", (shown and f"data:image/jpeg;base64,{b64encode(shown).decode()}") or "")
+
+
+def test_a_dance_is_named_while_one_dances(browser, theatre, video):
+    """After a countdown that fills the picture, in large letters; what was found has a timeline then."""
     seen = visit(browser, theatre.url)
     page = seen.page
-    page.add_init_script(CAMERA)
+    page.add_init_script(camera(video))
     seen.go("live")
     page.get_by_role("button", name="Use the camera").click()
     page.locator(".live-letters.count").wait_for()
     stage, count = (page.locator(one).bounding_box()["height"] for one in (".live-stage", ".live-letters"))
     page.locator(".live-letters.name").wait_for()
     named = page.locator(".live-letters").inner_text()
-    letters = page.locator(".live-letters").evaluate(
-        "(one) => Number.parseFloat(getComputedStyle(one).fontSize)"
-    )
+    letters = page.locator(".live-letters").evaluate("(one) => parseFloat(getComputedStyle(one).fontSize)")
     said, listed = page.locator(".live-said").inner_text(), page.locator(".live-list").inner_text()
     take(page, "live")
+    take(page, "live", phone=True)
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("link", name="See the timeline").click()
     page.locator(".segment-row", has_text="tango").wait_for()
@@ -200,10 +213,10 @@ def test_a_dance_is_named_while_one_dances(browser, theatre):
     seen.context.close()
 
 
-def test_a_camera_that_goes_away_ends_cleanly(browser, theatre):
+def test_a_camera_that_goes_away_ends_cleanly(browser, theatre, video):
     """The page says so; so does the job, whose result is what was found."""
     seen = visit(browser, theatre.url)
-    seen.page.add_init_script(CAMERA)
+    seen.page.add_init_script(camera(video))
     seen.go("live")
     seen.page.set_viewport_size(NARROW)
     seen.page.get_by_role("button", name="Use the camera").click()

@@ -52,14 +52,18 @@ class ScanService:
 
     def find(self, job_id: str) -> tuple[Job, ScanResponse]:
         """A scan that is over, and what it found."""
-        job = self._table.find(job_id)
-        if job is None or job.kind not in ("scan", "camera"):
-            raise not_found("unknown_job", "there is no such scan, or not any more")
+        job = self._find(job_id)
         if not job.is_finished:
             raise RefusedError(409, "not_finished", "the scan still runs; its events tell what it finds")
         if job.result is None:
             raise not_found("not_found", "the scan ended before it had found anything")
         return job, ScanResponse.model_validate(job.result)
+
+    def _find(self, job_id: str) -> Job:
+        job = self._table.find(job_id)
+        if job is None or job.kind not in ("scan", "camera"):
+            raise not_found("unknown_job", "there is no such scan, or not any more")
+        return job
 
     def write(self, job_id: str, kind: str) -> tuple[str, ScanFormat, str]:
         """A scan as a file for other programs: its name, its format and its text."""
@@ -74,8 +78,8 @@ class ScanService:
         return f"{Path(name).stem}{form.suffix}", form, form.render(video)
 
     def motion(self, job_id: str, wanted: MotionRequest) -> ScanMotionResponse:
-        """The skeletons of the dancers, or of one, within a span."""
-        self.find(job_id)
+        """The skeletons of the dancers, or of one, within a span; of a scan that runs, what has been read."""
+        self._find(job_id)
         motions = {}
         for dancer, seen in self._tracks.dancers(job_id).items():
             start, end = max(seen.start, wanted.start or 0.0), min(seen.end, wanted.end or seen.end)

@@ -287,9 +287,12 @@ function timeLeft(seconds) {
   return `, about ${seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`} left`;
 }
 
+/** @param {number} seconds whole ones */
+const lasting = (seconds) => (seconds < 60 ? `${seconds} s` : length(seconds));
+
 /** @param {any} job @param {import("../scan/timeline.js").Segment[]} segments */
 function summary({ result, kind }, segments) {
-  const where = result ? ` in ${length(Math.round(result.read_seconds))}` : "";
+  const where = result ? ` in ${lasting(Math.round(result.read_seconds))}` : "";
   const dances = new Set(segments.filter(({ match }) => match).map(({ match }) => match.dance_id)).size,
     dancers = new Set(segments.map(({ dancer }) => dancer)).size;
   if (!segments.length) return `Nobody who dances was seen${kind === "camera" ? " by the camera" : where}.`;
