@@ -56,6 +56,14 @@ class UploadOptions:
     max_pixels: int = option(
         "--max-pixels", type=click.IntRange(1), default=WorkLimits.video_pixels, help="Pixels of a frame."
     )
+    max_scan_upload: int = option(
+        "--max-scan-upload", type=click.IntRange(1), default=Options.scan_bytes // MEGABYTE,
+        help="Megabytes of a long video to be scanned.",
+    )  # fmt: skip
+    max_scan_seconds: float = option(
+        "--max-scan-seconds", type=click.FloatRange(1), default=Options.scan_seconds,
+        help="Length of such a video.",
+    )  # fmt: skip
     keep_videos: bool = option(
         "--keep-videos", is_flag=True, help="Keep the videos of dances, not only their skeletons."
     )
@@ -133,6 +141,8 @@ def serve_command(
         queue=job.queue,
         upload_bytes=upload.max_upload * MEGABYTE,
         sync_bytes=min(upload.sync_mb, upload.max_upload) * MEGABYTE,
+        scan_bytes=upload.max_scan_upload * MEGABYTE,
+        scan_seconds=upload.max_scan_seconds,
         keep_videos=upload.keep_videos,
         cluster=search.cluster,
         shards=search.shards,
