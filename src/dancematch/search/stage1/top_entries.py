@@ -155,7 +155,7 @@ def _score_kept(scanned: Scanned, query: QueryCells, kept: _Kept) -> TopEntries:
         inverse = np.concatenate([blocks[n].norms.inverse.T[places[own]] for n, own in parts])  # [rows, C]
         readable, words = scanned.read_words(rows)
         weights = spread_weights(query, scanned.cells)
-        scores[readable] = score_words(words, query, weights, scanned.codes, inverse[readable])
+        scores[readable] = score_words(tuple(words), query, weights, scanned.codes, inverse[readable])
     sums = np.zeros(PLACES, np.int32)
     for number, own in parts:
         left = np.flatnonzero(~readable[own]) + own.start
