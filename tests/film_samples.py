@@ -1,6 +1,7 @@
 """Pose estimators for video files whose dancers they make up; run as a program, a worker that uses one.
 
-With the argument `gated` before its setup the worker uses `GatedFilm`, otherwise `FilmedDancer`.
+With the argument `gated` before its setup the worker uses `GatedFilm`, with `long` `LongFilm`, otherwise
+`FilmedDancer`.
 """
 
 import os
@@ -15,7 +16,9 @@ import numpy as np
 
 from dance_samples import dance
 from dancematch.pose.estimators import TracksSoFar
+from dancematch.pose.live_video import Pipe
 from dancematch.pose.track import Track
+from dancematch.pose.video import LONG_VIDEO, read_frames
 from dancematch.skeletons import BODY15
 from dancematch.types import FloatArray, Motion
 
@@ -88,6 +91,78 @@ class GatedFilm(SlowFilm):
             yield read
 
 
+class LongFilm(FilmedDancer):
+    """The same from a long "video", a text: the numbers of dances, danced one after the other.
+
+    A word `gate=PATH` waits there for a file of that name, `deadly` kills the process. Before a camera, which
+    sends a true video, it is the third dance, at the pace of the pictures.
+    """
+
+    def recent_tracks(
+        self,
+        source: Path | Pipe,
+        *,
+        start: float,
+        every_seconds: float,
+        keep_seconds: float,
+        on_frame: Callable[[float], None] | None = None,
+    ) -> Iterator[TracksSoFar]:
+        """The last seconds of it, again and again."""
+        assert start == 0.0
+        live = not isinstance(source, Path)
+        whole, events = long_track("3 3" if live else source.read_text(encoding="utf-8"))
+        end = float(whole.times[-1])
+        due = every_seconds
+        for seconds in (
+            _picture_times(source) if live else np.arange(every_seconds, end, every_seconds).tolist()
+        ):
+            for gate in [one for one in events if one <= seconds]:
+                wait_at(events.pop(gate))
+            if on_frame is not None:
+                on_frame(0.0 if live else seconds / end)
+            if seconds >= due:
+                due = seconds + every_seconds
+                yield recent(whole, seconds, keep_seconds, None if live else end)
+        yield recent(whole, min(end, due if live else end), keep_seconds, end)
+
+
+def _picture_times(source: Pipe) -> Iterator[float]:
+    return (frame.seconds for frame in read_frames(source, LONG_VIDEO))
+
+
+def long_track(script: str) -> tuple[Track, dict[float, str]]:
+    """The dances that a text names as one track, and its other words by when they come."""
+    motions, events, seconds = [], {}, 0.0
+    for word in script.split():
+        if not word.isdigit():
+            events[seconds] = word
+            continue
+        motions.append(dance(int(word), 4, 4))
+        seconds += motions[-1].seconds
+    joints = np.concatenate([one.joints for one in motions])
+    whole = Motion(joints, motions[0].fps, BODY15)
+    times = np.arange(len(joints)) / whole.fps
+    return Track(0, times, joints, in_picture(whole), whole.visibility, BODY15), events
+
+
+def recent(whole: Track, seconds: float, keep_seconds: float, total: float | None) -> TracksSoFar:
+    """What is known of a track after so many seconds, without what is long past."""
+    inside = (whole.times <= seconds) & (whole.times > seconds - keep_seconds)
+    track = replace(
+        whole, times=whole.times[inside], world=whole.world[inside], image=whole.image[inside],
+        visibility=whole.visibility[inside], clip_seconds=min(seconds, keep_seconds),
+    )  # fmt: skip
+    return TracksSoFar([track], seconds, complete=seconds == total, total_seconds=total)
+
+
+def wait_at(word: str) -> None:
+    """Do what a word of a long film says that is no dance."""
+    if word == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    while not Path(word.removeprefix("gate=")).exists():
+        time.sleep(0.01)
+
+
 def open_gate(gates: Path, number: int, trouble: str = "") -> None:
     """Let a part of a gated film out: 1 is that after 4 s, 2 that after 6 s, 3 the whole."""
     waiting = gates / f"{number}.waiting"
@@ -108,5 +183,5 @@ def cut(track: Track, seconds: float) -> Track:
 if __name__ == "__main__":
     from dancematch.server.jobs import worker
 
-    make = GatedFilm if sys.argv[1] == "gated" else FilmedDancer
+    make = {"gated": GatedFilm, "long": LongFilm}.get(sys.argv[1], FilmedDancer)
     sys.exit(worker.main(sys.argv[-1:], lambda _limits: make()))

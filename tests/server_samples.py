@@ -23,6 +23,7 @@ PUPPETS = (sys.executable, __file__)
 PUPPET_WORKER = (sys.executable, str(Path(__file__).with_name("puppet_worker.py")))
 FILM_WORKER = (sys.executable, str(Path(__file__).with_name("film_samples.py")))
 GATED_WORKER = (*FILM_WORKER, "gated")
+LONG_WORKER = (*FILM_WORKER, "long")
 PATIENCE_SECONDS = 180.0
 
 

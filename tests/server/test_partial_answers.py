@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,7 @@ import pytest
 
 from dance_samples import dance, write_dance
 from dancematch.errors import InputError
-from dancematch.pipeline.analysis import partial_analyses
-from dancematch.pipeline.analysis.file_analysis import Analysis
+from dancematch.pipeline.analysis.file_analysis import Analysis, read_analysis, write_analysis
 from dancematch.pipeline.analysis.partial_analyses import PartReader, PartWriter
 from dancematch.pipeline.analysis.worker_process import WorkerSetup
 from dancematch.pipeline.catalogue import open_catalogue
@@ -24,6 +24,7 @@ from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.partial_answers import PartialAnswers
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobTable
+from dancematch.server.jobs.work import FileWork
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.problems import Redaction
 from film_samples import open_gate
@@ -101,7 +102,7 @@ def test_answers_come_while_a_video_is_read(server, gates):
         last = following(events, "done")
         assert [] == list(events)
 
-    assert ("progress", {"state", "progress", "ahead"}) == (name, set(first))
+    assert ("progress", {"state", "progress", "ahead", "seconds_left"}) == (name, set(first))
     assert [4.0, 6.0, None] == [one["read_seconds"] for one in (*parts, last["result"])]
     assert [None, None] == [one["search_id"] for one in parts]
     assert ["dance-3"] * 3 == [
@@ -221,21 +222,18 @@ def test_a_worker_tells_parts_only_where_they_are_wanted(gates, tmp_path):
     assert (whole.motions[0].joints == plain.motions[0].joints).all()
 
 
-def test_a_part_is_there_only_when_it_is_complete(tmp_path, monkeypatch):
+def test_a_part_is_there_only_when_it_is_complete(tmp_path):
     """While it is written it has another name; once it is read it is gone."""
     seen: list[bool] = []
-    write = partial_analyses.write_analysis
 
     def write_slowly(folder: Path, part: Analysis) -> None:
-        write(folder, part)
+        write_analysis(folder, part)
         seen.append((tmp_path / "part-1").exists())
 
-    monkeypatch.setattr(partial_analyses, "write_analysis", write_slowly)
-    PartWriter(tmp_path).write(Analysis(Path("clip"), (dance(1),), read_seconds=4.0))
-    read: list[Analysis] = []
-    PartReader(tmp_path, Path("clip"), read.append).read()
+    PartWriter(tmp_path, write_slowly).write(Analysis(Path("clip"), (dance(1),), read_seconds=4.0))
+    read = PartReader(tmp_path, partial(read_analysis, path=Path("clip"))).read()
 
-    assert ([False], [4.0], []) == (seen, [one.read_seconds for one in read], list(tmp_path.iterdir()))
+    assert ([False], 4.0, []) == (seen, read.read_seconds, list(tmp_path.iterdir()))
 
 
 def test_a_part_that_takes_long_to_search_for_is_not_told(tmp_path, monkeypatch):
@@ -246,7 +244,7 @@ def test_a_part_that_takes_long_to_search_for_is_not_told(tmp_path, monkeypatch)
              ((1, 4.0), (2, 6.0), (2, None))]  # fmt: skip
     analyser = SimpleNamespace(
         analyse_video_progressively=lambda _source: iter(found),
-        send_part=lambda _parts, part: told.append(part),
+        send_part=lambda _parts, part, _seconds: told.append(part),
     )
 
     assert found[2] is worker._analyse_in_parts(Path("clip"), tmp_path, analyser)
@@ -298,14 +296,15 @@ def test_a_part_that_cannot_be_searched_for_leaves_the_job_alone(tmp_path, gates
 
     table, options = JobTable(tmp_path / "jobs.db"), Options("dances.db", workers=1, worker=GATED_WORKER)
     redaction, answers = Redaction("dances.db", str(uploads)), PartialAnswers(fail, 1)
-    runner = JobRunner(table, uploads, options, redaction, lambda *_: {"found": True}, answers)
+    work = FileWork(uploads, options, lambda *_: {"found": True}, answers)
+    runner = JobRunner(table, uploads, options, redaction, {"search": work})
     job = Job("search", "clip.upload", "digest")
     runner.submit(job)
     runner.start()
     wait_for(lambda: table.find(job.job_id).is_finished)
     runner.stop()
 
-    assert ("done", None) == (table.find(job.job_id).state, runner.partial_answer(job))
+    assert ("done", None) == (table.find(job.job_id).state, answers.latest(job.job_id))
     assert tried[0] == 4.0
     assert [] == threads_of_jobs()
     table.close()

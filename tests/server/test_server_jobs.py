@@ -18,6 +18,7 @@ from dancematch.server.access.tokens import ALL_SCOPES
 from dancematch.server.jobs.child import analyse_upload
 from dancematch.server.jobs.runner import JobRunner
 from dancematch.server.jobs.table import Job, JobTable
+from dancematch.server.jobs.work import FileWork
 from dancematch.server.limits import MAX_ATTEMPTS
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.problems import Redaction, RefusedError
@@ -225,7 +226,8 @@ def test_a_job_cancelled_in_its_last_step_says_what_became_of_it(tmp_path, kind,
         return {"dance": "waltz"}
 
     options = Options("dances.db", workers=1, worker=PUPPET_WORKER)
-    runner = JobRunner(table, uploads, options, Redaction("dances.db", str(uploads)), complete)
+    redaction, work = Redaction("dances.db", str(uploads)), FileWork(uploads, options, complete)
+    runner = JobRunner(table, uploads, options, redaction, {"add": work, "search": work})
     job = Job(kind, "clip.video", "digest", dance="waltz")
     runner.submit(job)
     runner.start()
@@ -275,9 +277,9 @@ def test_a_job_over_which_the_server_dies_again_and_again_is_given_up(tmp_path):
     for _ in range(MAX_ATTEMPTS + 1):
         table = JobTable(tmp_path / "jobs.db")
         deaths.append(len(table.recover()))
-        job = table.start_next()
+        job = table.start_next(("search",))
         table.requeue(job.job_id)
-        table.start_next()
+        table.start_next(("search",))
         table.close()
 
     assert [0] * MAX_ATTEMPTS + [1] == deaths
@@ -287,7 +289,8 @@ def test_one_address_that_sends_slowly_keeps_only_half_of_the_queue(tmp_path):
     """Its third of four places is refused, another address gets one, and a place that is given up is free."""
     options = Options("dances.db", workers=1, queue=4, worker=PUPPET_WORKER)
     table = JobTable(tmp_path / "jobs.db")
-    runner = JobRunner(table, tmp_path, options, Redaction("dances.db", str(tmp_path)), lambda *_: {})
+    redaction, work = Redaction("dances.db", str(tmp_path)), FileWork(tmp_path, options, lambda *_: {})
+    runner = JobRunner(table, tmp_path, options, redaction, {"search": work})
     for _ in range(2):
         runner.reserve("198.51.100.1")
     with pytest.raises(RefusedError, match="2 large files of this address"):

@@ -56,6 +56,9 @@ def make_app(service: Service) -> FastAPI:
     app.state.streams = ConcurrencyLimit(
         limits.MAX_STREAMS, limits.MAX_STREAMS_PER_ADDRESS, "streams of events"
     )
+    app.state.long_videos = ConcurrencyLimit(
+        limits.MAX_SCAN_UPLOADS, limits.MAX_SCAN_UPLOADS_PER_ADDRESS, "long videos"
+    )
     for routes in ROUTES:
         app.include_router(routes.router)
     _handle_errors(app, service)

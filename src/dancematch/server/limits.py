@@ -55,6 +55,21 @@ MAX_LISTED_JOBS = 100
 CANCEL_SECONDS = 30.0  # to wait for a running job to end
 MAX_PART_DANCER_SECONDS = 180.0  # of all dancers in what was read of a clip, for it to be searched for
 
+# Scans
+SCAN_UPLOAD_SECONDS = 7200.0  # for receiving a long video
+SCAN_PACE = 3.0  # seconds that the analysis of a second of it may take
+MAX_SCAN_UPLOADS, MAX_SCAN_UPLOADS_PER_ADDRESS = 4, 2  # long videos that come in at a time
+MAX_OPEN_SCANS = 8  # that wait or run
+KEEP_RESULT_SECONDS = 10.0  # between writings of what a running scan has found
+
+# Cameras
+MAX_CAMERAS, MAX_CAMERAS_PER_ADDRESS = 2, 1  # at a time
+MAX_CAMERA_SECONDS = 3600.0
+MAX_PICTURES_BYTES = 4 << 20  # of one request
+MAX_HELD_PICTURES_BYTES = 16 << 20  # of one camera, that are not yet read
+CAMERA_SILENCE_SECONDS = 10.0  # without pictures, after which a camera is taken for gone
+CAMERA_STEP_SECONDS = 0.5  # of pictures, after which what is danced is looked at again
+
 # Retry-After, in seconds
 RETRY_OPENING = 2
 RETRY_UNAVAILABLE = 5

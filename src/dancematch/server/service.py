@@ -16,7 +16,8 @@ from dancematch.server.files.videos import VideoFolder
 from dancematch.server.jobs.child import QuickReaders
 from dancematch.server.jobs.partial_answers import PartialAnswers
 from dancematch.server.jobs.runner import JobRunner
-from dancematch.server.jobs.table import Job, JobState, JobTable
+from dancematch.server.jobs.table import Job, JobKind, JobState, JobTable
+from dancematch.server.jobs.work import FileWork, JobWork
 from dancematch.server.metrics import Metrics, ServiceState
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.overview.dance_map import DanceMap
@@ -24,6 +25,10 @@ from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction
 from dancematch.server.queries.search_service import SearchService
 from dancematch.server.recordings import RecordingService
+from dancematch.server.scans.cameras import Cameras
+from dancematch.server.scans.scan_service import ScanService
+from dancematch.server.scans.scan_work import ScanSoFar, ScanWork
+from dancematch.server.scans.track_folder import TrackFolder
 from dancematch.server.schemas.recordings import RecordingResponse
 from dancematch.server.schemas.requests import RecordingRequest, SearchRequest
 from dancematch.server.schemas.searches import SearchResponse
@@ -54,16 +59,21 @@ class Service:
         self.metrics = Metrics()
         self.quick_readers = QuickReaders(options.worker, quick_limits(options), 2 * READERS)
         self.table = JobTable(folder.path / "jobs.db")
-        self.recordings = RecordingService(catalogue, VideoFolder(folder.videos), self.table.forget)
+        self.recordings = RecordingService(catalogue, VideoFolder(folder.videos), self._forget_jobs)
         self.dances = DanceService(catalogue, self.recordings)
         self.searches = SearchService(catalogue, options, self.metrics)
         self.map = DanceMap(catalogue)
         self.vocabulary = VocabularyFile(catalogue, folder.path)
         self.redaction = Redaction(catalogue.where, str(folder.path))
-        self.runner = JobRunner(
-            self.table, folder.uploads, options, self.redaction, self._complete,
-            PartialAnswers(self._answer_part, options.workers),
-        )  # fmt: skip
+        self.cameras, tracks = Cameras(folder.uploads), TrackFolder(folder.scans)
+        self.scans = ScanService(catalogue, self.table, tracks, self.recordings, self.dances)
+        self._answers = PartialAnswers(self._answer_part, options.workers)
+        files = FileWork(folder.uploads, options, self._complete, self._answers)
+        self._scanning = scans = ScanWork(
+            catalogue, options, folder.uploads, tracks, self.cameras, self.table.keep_result
+        )
+        works: dict[JobKind, JobWork] = {"add": files, "search": files, "scan": scans, "camera": scans}
+        self.runner = JobRunner(self.table, folder.uploads, options, self.redaction, works)
 
     def open(self) -> None:
         """Load the search, then start the jobs."""
@@ -71,6 +81,7 @@ class Service:
         self.recordings.delete_videos_of_removed()
         self.searches.open()
         self.runner.start()
+        self.scans.delete_forgotten()
         self.ready = True
 
     def close(self) -> None:
@@ -94,6 +105,19 @@ class Service:
             result = self.recordings.add(new, job.digest, analysis, video)
         described: dict[str, Any] = to_jsonable_python(result)
         return described
+
+    def _forget_jobs(self, digest: str) -> None:
+        """Delete finished jobs about a file, and what is kept with them."""
+        self.table.forget(digest)
+        self.scans.delete_forgotten()
+
+    def partial_answer(self, job: Job) -> SearchResponse | None:
+        """The answer on what has been read of the clip of a search that runs, once there is one."""
+        return None if job.is_finished else self._answers.latest(job.job_id)
+
+    def scan_so_far(self, job: Job) -> ScanSoFar | None:
+        """What a scan that runs has found."""
+        return None if job.is_finished else self._scanning.latest(job.job_id)
 
     def _answer_part(self, job: Job, part: Analysis) -> SearchResponse:
         """The answer on what has been read of the clip that a job searches for."""

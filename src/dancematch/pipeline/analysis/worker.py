@@ -17,14 +17,14 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dancematch import formats
-from dancematch.errors import DanceMatchError, ModelMismatchError
+from dancematch.errors import DanceMatchError, InputError, ModelMismatchError
 from dancematch.pipeline.analysis.file_analysis import (
     Analysis,
     analyse_file,
@@ -34,11 +34,15 @@ from dancematch.pipeline.analysis.file_analysis import (
 )
 from dancematch.pipeline.analysis.limits import WorkLimits, limit_processor_time, limit_self, peak_memory
 from dancematch.pipeline.analysis.parent_watch import end_with_parent
-from dancematch.pipeline.analysis.partial_analyses import PartWriter
+from dancematch.pipeline.analysis.partial_analyses import P, PartWriter
+from dancematch.pipeline.scan.moments import KEEP_SECONDS
+from dancematch.pose.estimators import FollowingEstimator
 
 if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
     from dancematch.pose import PoseEstimator
+    from dancematch.pose.estimators import TracksSoFar
+    from dancematch.pose.video import VideoSource
 
 _PROGRESS_SECONDS = 0.2
 _LONGEST_MESSAGE = 2000  # characters
@@ -136,10 +140,20 @@ class Analyser:
         report = self._replies.send_progress
         return analyse_progressively(source, estimator=self._estimator, on_progress=report)
 
-    def send_part(self, parts: PartWriter, found: Analysis) -> None:
-        """Let the parent have what has been read so far."""
+    def follow_video(self, source: "VideoSource", every_seconds: float) -> "Iterator[TracksSoFar]":
+        """Yield the recent tracks of a video of any length, every so many seconds of it."""
+        estimator = self._estimator
+        if not isinstance(estimator, FollowingEstimator):
+            raise InputError(f"the estimator {estimator.name} cannot follow dancers through a long video")
+        report = self._replies.send_progress
+        return estimator.recent_tracks(
+            source, start=0.0, every_seconds=every_seconds, keep_seconds=KEEP_SECONDS, on_frame=report
+        )
+
+    def send_part(self, parts: PartWriter[P], found: P, seconds: float | None) -> None:
+        """Let the parent have what has been read so far: so many seconds."""
         parts.write(found)
-        self._replies.send({"part": found.read_seconds})
+        self._replies.send({"part": seconds})
 
     def _with_words(self, found: Analysis) -> Analysis:
         # Imported here: most workers make no words, and the kernels behind them load slowly.

@@ -6,15 +6,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import Analysis, Progress, error_named, read_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
 from dancematch.pipeline.analysis.partial_analyses import OnPart, PartReader
+from dancematch.pipeline.analysis.recent_tracks import read_recent_tracks
+from dancematch.pose.estimators import TracksSoFar
 from dancematch.pose.processor_threads import VARIABLE
 from dancematch.temporary_folder import temporary_folder
 
@@ -89,8 +92,11 @@ class Worker:
         def attempt() -> Analysis:
             with temporary_folder() as folder:
                 request = {"source": str(path), "target": str(folder), **(task or {})}
-                parts = PartReader(folder, path, on_part)
-                self.request(request, on_progress=on_progress, on_part=parts.read, stop=stop)
+                parts = PartReader(folder, partial(read_analysis, path=path))
+                for _ in self.request(request, on_progress=on_progress, stop=stop):
+                    part = parts.read()
+                    if on_part is not None:
+                        on_part(part)
                 return read_analysis(folder, path)
 
         for _ in range(attempts - 1):
@@ -98,21 +104,39 @@ class Worker:
                 return attempt()
         return attempt()
 
+    def follow(
+        self,
+        path: Path,
+        *,
+        task: Mapping[str, Any],
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Generator[TracksSoFar, None, None]:
+        """Yield the recent tracks of a video of any length as the worker tells them.
+
+        Raises the errors of `analyse`. Closing the iterator ends the worker.
+        """
+        with temporary_folder() as folder:
+            request = {"source": str(path), "target": str(folder), **task}
+            parts = PartReader(folder, read_recent_tracks)
+            with closing(self.request(request, on_progress=on_progress, stop=stop)) as announced:
+                for _ in announced:
+                    yield parts.read()
+
     def request(
         self,
         request: Mapping[str, Any],
         *,
         on_progress: Progress | None = None,
-        on_part: Callable[[], None] | None = None,
         stop: threading.Event | None = None,
-    ) -> None:
-        """Send one request and wait until it is done; `on_part` is called when a part of it is there."""
+    ) -> Generator[None, None, None]:
+        """Send one request; yields whenever a part of it is there, and ends when it is done."""
         if stop is not None and stop.is_set():
             raise WorkerStoppedError
         process = self.start()
         watch = _Watch(process, self.setup.limits, stop)
         try:
-            reply = _exchange(process, request, on_progress, on_part)
+            reply = yield from _exchange(process, request, on_progress)
         except BaseException:
             self.close()
             raise
@@ -163,12 +187,9 @@ class Worker:
 
 
 def _exchange(
-    process: "subprocess.Popen[bytes]",
-    request: Mapping[str, Any],
-    on_progress: Progress | None,
-    on_part: Callable[[], None] | None,
-) -> dict[str, Any]:
-    """The last reply to a request; the empty one if the process ended first."""
+    process: "subprocess.Popen[bytes]", request: Mapping[str, Any], on_progress: Progress | None
+) -> Generator[None, None, dict[str, Any]]:
+    """Yield for each part of the answer to a request; the last reply, empty if the process ended first."""
     assert process.stdin is not None  # noqa: S101  (it was asked for)
     assert process.stdout is not None  # noqa: S101
     with suppress(BrokenPipeError):
@@ -181,8 +202,8 @@ def _exchange(
                 on_progress(float(reply["progress"]))
         elif "part" not in reply:
             return reply
-        elif on_part is not None:
-            on_part()
+        else:
+            yield
     return {}
 
 

@@ -59,35 +59,41 @@ def cut_motion(motion: Motion, start: float, end: float) -> Motion | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Poses:
+class Poses:
+    """What an estimator saw of one person, at the times of the frames."""
+
     times: NDArray[np.float64]  # [n] seconds
     world: FloatArray  # [n, joints, 3]
     visibility: FloatArray  # [n, joints]
 
-    def since(self, seconds: float) -> "_Poses":
+    def since(self, seconds: float) -> "Poses":
         """Those later than that."""
         later = self.times > seconds
-        return _Poses(self.times[later], self.world[later], self.visibility[later])
+        return Poses(self.times[later], self.world[later], self.visibility[later])
 
 
 class TrackFeed:
     """A person whom a pose estimator follows; poses are appended as they come."""
 
     def __init__(self, track: Track) -> None:
-        self._skeleton: Skeleton = track.skeleton
+        self.skeleton: Skeleton = track.skeleton
         self._start = float(track.times[0])
-        self._poses = _Poses(track.times, track.world, track.visibility)
+        self._poses = Poses(track.times, track.world, track.visibility)
 
     @property
     def span(self) -> Span:
         """From the first pose to the latest."""
         return Span(self._start, max(float(self._poses.times[-1]), self._start + 1e-3))
 
+    def poses_since(self, seconds: float) -> Poses:
+        """The poses later than that, as far as they are not forgotten."""
+        return self._poses.since(seconds)
+
     def append(self, track: Track) -> None:
         """Add the poses of a track that are later than all that are known."""
-        new = _Poses(track.times, track.world, track.visibility).since(float(self._poses.times[-1]))
+        new = Poses(track.times, track.world, track.visibility).since(float(self._poses.times[-1]))
         pairs = ((getattr(self._poses, name), getattr(new, name)) for name in vars(new))
-        self._poses = _Poses(*(np.concatenate(pair) for pair in pairs))
+        self._poses = Poses(*(np.concatenate(pair) for pair in pairs))
 
     def shares(self, track: Track) -> int:
         """How many poses of a track, which an estimator told anew, are these very ones."""
@@ -101,7 +107,7 @@ class TrackFeed:
         within = (poses.times >= start - 1e-6) & (poses.times <= end + 1e-6)
         if within.sum() < 2:
             return None
-        return resample(poses.times[within], poses.world[within], poses.visibility[within], self._skeleton)
+        return resample(poses.times[within], poses.world[within], poses.visibility[within], self.skeleton)
 
     def forget(self, before: float) -> None:
         """Drop earlier poses, but never the last."""

@@ -23,7 +23,7 @@ from dancematch.pose.video import VideoSource
 from dancematch.types import Motion
 
 OnRecognised = Callable[[ScanSegment], None]  # receives what a dancer dances now, as far as it was read
-ScanSource = str | VideoSource | Motion | Sequence[Motion]
+ScanSource = str | VideoSource | Motion | Sequence[Motion] | Iterator[Moment]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ def read_moments(
     start: ScanStart = BEGINNING,
 ) -> Iterator[Moment]:
     """Yield how far the reading of a source is, again and again."""
+    if isinstance(source, Iterator):
+        return source
     if isinstance(source, Motion):
         return _report(moments_of_motions([source], start.seconds), on_progress)
     if isinstance(source, Sequence) and not isinstance(source, str):

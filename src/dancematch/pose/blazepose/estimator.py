@@ -81,7 +81,8 @@ class BlazePose:
         """Yield the tracks of the last seconds every so many seconds from `start` on, and at the end."""
         tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
         size, due = (1, 1), start + every_seconds
-        reader = read_frames(source, LONG_VIDEO, longest_side=_LONGEST_SIDE, fps=self._fps, start=start)
+        limits = self._limits or LONG_VIDEO
+        reader = read_frames(source, limits, longest_side=_LONGEST_SIDE, fps=self._fps, start=start)
 
         def tell(*, complete: bool) -> TracksSoFar:
             tracker.forget(reader.end - keep_seconds)

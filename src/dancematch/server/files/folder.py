@@ -16,7 +16,8 @@ class ServiceFolder:
     def __init__(self, options: Options, catalogue: Catalogue) -> None:
         self.path = _choose(options, catalogue).absolute()
         self.uploads, self.videos = self.path / "uploads", self.path / "videos"
-        for folder in (self.path, self.uploads, self.videos):
+        self.scans = self.path / "scans"
+        for folder in (self.path, self.uploads, self.videos, self.scans):
             _make_private(folder)
         self._lock = _lock(self.path)
 

@@ -40,7 +40,7 @@ def analyse_upload(
     """
     assert setup.limits is not None  # noqa: S101  (a service always has some)
     task = _upload_task(setup.limits, parts=on_part is not None)
-    with _ends_as_sentences(setup.limits), Worker(setup) as worker:
+    with ends_as_sentences(setup.limits), Worker(setup) as worker:
         return worker.analyse(
             source, task=task, on_progress=on_progress, on_part=on_part, stop=stop, attempts=1
         )
@@ -56,14 +56,14 @@ def cut_stills(
 ) -> list[Still]:
     """Stills of a video, as `report.footage.cut_stills` gives them."""
     with (
-        _ends_as_sentences(limits),
+        ends_as_sentences(limits),
         Worker(WorkerSetup(limits, command=tuple(command))) as worker,
         temporary_folder() as folder,
     ):
         target = folder / "stills.npz"
         joints = [None if mark is None else mark.tolist() for mark in marks]
         request = {"task": "stills", "source": str(source), "target": str(target)}
-        worker.request(request | {"moments": list(moments), "marks": joints})
+        list(worker.request(request | {"moments": list(moments), "marks": joints}))
         return read_stills(target)
 
 
@@ -92,7 +92,7 @@ class QuickReaders:
         task = _upload_task(self._limits, quick=True)
         worker = self._idle.get()
         try:
-            with _ends_as_sentences(self._limits):
+            with ends_as_sentences(self._limits):
                 return worker.analyse(source, task=task, stop=stop, attempts=1)
         finally:
             if worker.peak_bytes > MAX_KEPT_WORKER_BYTES:
@@ -111,7 +111,7 @@ def _upload_task(limits: WorkLimits, *, quick: bool = False, parts: bool = False
 
 
 @contextmanager
-def _ends_as_sentences(limits: WorkLimits) -> Iterator[None]:
+def ends_as_sentences(limits: WorkLimits) -> Iterator[None]:
     """The end of a worker becomes a sentence about its file."""
     try:
         yield

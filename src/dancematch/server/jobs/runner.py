@@ -1,39 +1,37 @@
-"""The threads that run jobs: as many at a time as there are workers, the rest waits in the table."""
+"""The threads that run jobs: as many at a time as there are workers, the rest waits in the table.
+
+Long videos have a thread of their own, so that clips do not wait for hours, and cameras have theirs.
+"""
 
 import logging
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dancematch.errors import DanceMatchError
-from dancematch.pipeline.analysis.file_analysis import Analysis
-from dancematch.pipeline.analysis.partial_analyses import OnPart
-from dancematch.pipeline.analysis.worker_process import WorkerSetup, WorkerStoppedError
-from dancematch.pose.processor_threads import share_of_threads
-from dancematch.server.jobs.child import analyse_upload
-from dancematch.server.jobs.partial_answers import PartialAnswers
-from dancematch.server.jobs.table import Job, JobTable
-from dancematch.server.limits import CANCEL_SECONDS, MAX_ATTEMPTS, RETRY_QUEUE
+from dancematch.pipeline.analysis.worker_process import WorkerStoppedError
+from dancematch.server.jobs.table import Job, JobKind, JobTable
+from dancematch.server.jobs.work import JobWork
+from dancematch.server.limits import CANCEL_SECONDS, MAX_ATTEMPTS, MAX_CAMERAS, RETRY_QUEUE
 from dancematch.server.options import Options
 from dancematch.server.problems import Redaction, RefusedError, busy
-from dancematch.server.schemas.searches import SearchResponse
 
 log = logging.getLogger(__name__)
 
-Complete = Callable[[Job, Analysis], Mapping[str, Any]]
-
-_ANALYSIS_SHARE = 0.95  # of the progress; the rest is for words and search
+Lane = tuple[JobKind, ...]
+_CLIPS: Lane = ("add", "search")
+_LONG_VIDEOS: Lane = ("scan",)
+_CAMERAS: Lane = ("camera",)
+LANES = (_CLIPS, _LONG_VIDEOS, _CAMERAS)
+"""Kinds of jobs that wait for the same threads."""
+_TELLING_SHARE = 0.01  # of a job, from which on what it took says how long the rest takes
 _INTERNAL = {"error": "internal", "message": "the service failed over this file; it was not used"}
 
 
 class JobRunner:
-    """Takes jobs from the table, has their files analysed, and passes the analysis to `complete`.
-
-    What has been read of a clip to search for is searched for meanwhile (`partial_answers`).
-    """
+    """Takes jobs from the table and has them done by the `work` of their kind."""
 
     def __init__(
         self,
@@ -41,19 +39,23 @@ class JobRunner:
         uploads: Path,
         options: Options,
         redaction: Redaction,
-        complete: Complete,
-        partial_answers: PartialAnswers | None = None,
+        work: Mapping[JobKind, JobWork],
     ) -> None:
         self._table, self._uploads, self._options = table, uploads, options
-        self._redaction, self._complete, self._partial_answers = redaction, complete, partial_answers
+        self._redaction, self._works = redaction, work
         self._changed = threading.Condition()
         self._reserved: Counter[str | None] = Counter()  # places for uploads that are coming in, by address
         self._stopping = False
         self._running: dict[str, threading.Event] = {}
         self._cancelled: set[str] = set()
         self._progress: dict[str, float] = {}
+        self._began: dict[str, float] = {}
+        counts = {_CLIPS: options.workers, _LONG_VIDEOS: 1, _CAMERAS: MAX_CAMERAS}
         self._threads = [
-            threading.Thread(target=self._work, name=f"dancematch-job-{n}") for n in range(options.workers)
+            threading.Thread(target=self._work, args=(lane,), name=f"dancematch-job-{lane[-1]}-{number}")
+            for lane in LANES
+            if self._works.keys() & set(lane)
+            for number in range(counts[lane])
         ]
 
     def start(self) -> None:
@@ -96,11 +98,17 @@ class JobRunner:
         """The share of a job that is done."""
         return 1.0 if job.state == "done" else self._progress.get(job.job_id, 0.0)
 
-    def partial_answer(self, job: Job) -> SearchResponse | None:
-        """The answer on what has been read of the clip of a search that runs, once there is one."""
-        if self._partial_answers is None or job.is_finished:
+    def seconds_left(self, job: Job) -> float | None:
+        """How long a job will still take, by what it took so far; None while that says nothing."""
+        began, share = self._began.get(job.job_id), self.progress(job)
+        if began is None or not _TELLING_SHARE <= share < 1:
             return None
-        return self._partial_answers.latest(job.job_id)
+        return round((time.monotonic() - began) * (1 - share) / share)
+
+    def count_ahead(self, job: Job) -> int:
+        """How many jobs that wait for the same threads come before a waiting one."""
+        lane = next(lane for lane in LANES if job.kind in lane)
+        return self._table.count_ahead(job.job_id, lane) if job.state == "waiting" else 0
 
     @property
     def stopping(self) -> bool:
@@ -120,7 +128,7 @@ class JobRunner:
                 self._table.finish(job.job_id, "cancelled")
                 self._delete_upload(current)
                 return True
-            return current is None or current.state in ("cancelled", "failed") or job.kind == "search"
+            return current is None or current.state in ("cancelled", "failed") or job.kind != "add"
 
     def request_stop(self) -> None:
         """Start no more jobs. Only a flag, because a signal handler sets it."""
@@ -136,11 +144,11 @@ class JobRunner:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
-        if self._partial_answers is not None:
-            self._partial_answers.close()
+        for work in {id(one): one for one in self._works.values()}.values():
+            work.close()
 
-    def _work(self) -> None:
-        while (job := self._next()) is not None:
+    def _work(self, lane: Lane) -> None:
+        while (job := self._next(lane)) is not None:
             try:
                 self._run(job)
             except Exception:  # the thread must live on for the next job
@@ -148,19 +156,20 @@ class JobRunner:
                 self._table.finish(job.job_id, "failed", error=_INTERNAL)
                 self._delete_upload(job)
             finally:
-                if self._partial_answers is not None:
-                    self._partial_answers.drop(job.job_id)
+                self._works[job.kind].drop(job.job_id)
                 with self._changed:
                     self._running.pop(job.job_id, None)
                     self._cancelled.discard(job.job_id)
                     self._progress.pop(job.job_id, None)
+                    self._began.pop(job.job_id, None)
                     self._changed.notify_all()
 
-    def _next(self) -> Job | None:
+    def _next(self, lane: Lane) -> Job | None:
         with self._changed:
             while not self._stopping:
-                job = self._table.start_next()
+                job = self._table.start_next(lane)
                 if job is not None:
+                    self._began[job.job_id] = time.monotonic()
                     self._running[job.job_id] = threading.Event()
                     return job
                 self._changed.wait()
@@ -170,17 +179,11 @@ class JobRunner:
         stop = self._running[job.job_id]
 
         def report_progress(share: float) -> None:
-            self._progress[job.job_id] = _ANALYSIS_SHARE * share
+            self._progress[job.job_id] = share
 
         try:
-            source, setup = self._uploads / job.upload, self._worker_setup(job)
-            analysis = analyse_upload(
-                source, setup, on_progress=report_progress, stop=stop, on_part=self._on_part(job)
-            )
-            if stop.is_set():
-                raise WorkerStoppedError
-            result = self._complete(job, analysis)
-            if job.kind == "search" and job.job_id in self._cancelled:
+            result = self._works[job.kind].run(job, stop, report_progress)
+            if job.kind != "add" and job.job_id in self._cancelled:
                 raise WorkerStoppedError
         except WorkerStoppedError:
             if job.job_id not in self._cancelled:
@@ -192,20 +195,6 @@ class JobRunner:
         else:
             self._table.finish(job.job_id, "done", result=result)
         self._delete_upload(job)
-
-    def _on_part(self, job: Job) -> OnPart | None:
-        """What to do with the parts of a job's clip; None where they are not wanted."""
-        if self._partial_answers is None or job.kind != "search":
-            return None
-        return partial(self._partial_answers.search, job)
-
-    def _worker_setup(self, job: Job) -> WorkerSetup:
-        return WorkerSetup(
-            self._options.work,
-            command=tuple(self._options.worker),
-            posters=job.kind == "add" and bool(job.parameters.get("poster")),
-            threads=share_of_threads(self._options.workers),
-        )
 
     def _delete_upload(self, job: Job) -> None:
         (self._uploads / job.upload).unlink(missing_ok=True)

@@ -4,7 +4,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from dancematch.server.limits import FINISHED_JOB_DAYS, MAX_ATTEMPTS, MAX_LISTED_JOBS
 
-JobKind = Literal["add", "search"]
+JobKind = Literal["add", "search", "scan", "camera"]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 FINISHED: tuple[JobState, ...] = ("done", "failed", "cancelled")
 
@@ -85,9 +85,10 @@ class JobTable:
         places = ", ".join("?" * len(_COLUMNS))
         self._execute(f"INSERT INTO jobs ({_NAMES}) VALUES ({places})", *values)  # noqa: S608
 
-    def start_next(self) -> Job | None:
-        """Mark the job that has waited longest as running."""
-        first = "(SELECT number FROM jobs WHERE state = 'waiting' ORDER BY number LIMIT 1)"
+    def start_next(self, kinds: Sequence[JobKind]) -> Job | None:
+        """Mark the job of these kinds that has waited longest as running."""
+        waiting = f"state = 'waiting' AND kind IN ({_listed(kinds)})"
+        first = f"(SELECT number FROM jobs WHERE {waiting} ORDER BY number LIMIT 1)"  # noqa: S608  (text of ours)
         rows = self._execute(
             f"UPDATE jobs SET state = 'running', started = ?, attempts = attempts + 1 "  # noqa: S608
             f"WHERE number = {first} RETURNING {_NAMES}",
@@ -103,11 +104,16 @@ class JobTable:
         result: Mapping[str, Any] | None = None,
         error: Mapping[str, str] | None = None,
     ) -> None:
-        """Store the final state of a job."""
+        """Store the final state of a job; one that failed keeps what it had found."""
+        found = "coalesce(?, result)" if state == "failed" else "?"
         self._execute(
-            "UPDATE jobs SET state = ?, finished = ?, result = ?, error = ? WHERE job_id = ?",
+            f"UPDATE jobs SET state = ?, finished = ?, result = {found}, error = ? WHERE job_id = ?",  # noqa: S608
             state, now(), _pack("result", result), _pack("error", error), job_id,
         )  # fmt: skip
+
+    def keep_result(self, job_id: str, result: Mapping[str, Any]) -> None:
+        """Store what a job has found, or what was corrected in it; its state stays."""
+        self._execute("UPDATE jobs SET result = ? WHERE job_id = ?", _pack("result", result), job_id)
 
     def requeue(self, job_id: str) -> None:
         """Let a running job wait again, as if it had not started."""
@@ -120,6 +126,9 @@ class JobTable:
         """Requeue what a killed server was running and delete old jobs; returns jobs out of attempts."""
         before = (datetime.now(UTC) - timedelta(days=FINISHED_JOB_DAYS)).isoformat(timespec="seconds")
         self._execute("DELETE FROM jobs WHERE finished < ?", before)
+        # Its camera is gone: what was found before it, or the service, ended is all there is.
+        ended = "UPDATE jobs SET state = 'done', finished = ? WHERE kind = 'camera' AND state "
+        self._execute(ended + "IN ('waiting', 'running')", now())
         self._execute("UPDATE jobs SET state = 'waiting', started = NULL WHERE state = 'running'")
         return self._select("WHERE state = 'waiting' AND attempts >= ?", MAX_ATTEMPTS)
 
@@ -132,10 +141,20 @@ class JobTable:
         order = f"ORDER BY number DESC LIMIT {MAX_LISTED_JOBS}"
         return self._select(f"WHERE state = ? {order}", state) if state else self._select(order)
 
-    def count_ahead(self, job_id: str) -> int:
-        """How many waiting jobs come before a waiting one."""
-        before = "SELECT count(*) FROM jobs WHERE state = 'waiting' AND number < (SELECT number FROM jobs "
-        return int(self._execute(before + "WHERE job_id = ? AND state = 'waiting')", job_id)[0][0])
+    def count_ahead(self, job_id: str, kinds: Sequence[JobKind]) -> int:
+        """How many waiting jobs of these kinds come before a waiting one."""
+        before = f"SELECT count(*) FROM jobs WHERE state = 'waiting' AND kind IN ({_listed(kinds)}) "  # noqa: S608
+        own = "(SELECT number FROM jobs WHERE job_id = ? AND state = 'waiting')"
+        return int(self._execute(f"{before} AND number < {own}", job_id)[0][0])
+
+    def count_open(self, kind: JobKind) -> int:
+        """How many jobs of a kind wait or run."""
+        rows = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running') AND kind = ?"
+        return int(self._execute(rows, kind)[0][0])
+
+    def job_ids(self) -> set[str]:
+        """The ids of all jobs."""
+        return {job_id for (job_id,) in self._execute("SELECT job_id FROM jobs")}
 
     def count_by_state(self) -> dict[str, int]:
         """How many jobs there are in each state."""
@@ -160,6 +179,10 @@ class JobTable:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+
+def _listed(kinds: Sequence[JobKind]) -> str:
+    return ", ".join(f"'{kind}'" for kind in kinds)
 
 
 def _pack(name: str, value: Any) -> Any:

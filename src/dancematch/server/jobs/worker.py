@@ -1,10 +1,12 @@
-"""The service's worker process: the pipeline's, with two further tasks.
+"""The service's worker process: the pipeline's, with three further tasks.
 
 A request `{"task": "upload", "source": ..., "target": FOLDER, "quick": ..., "parts": ...}` analyses a file
 that is told by its content alone. With `quick`, what takes long (a video, a format that needs much) is left
 unread: the analysis then has neither motions nor words. With `parts`, what has been read of a video is told
-while the rest is read. `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks": [...]}`
-writes the stills of a video at these moments, around a dancer's joints where they are known
+while the rest is read. `{"task": "scan", "source": ..., "target": FOLDER, "every_seconds": ..., "live": ...}`
+follows the dancers of a long video and tells their recent tracks (`recent_tracks.py`) part by part; with
+`live`, the source is a pipe. `{"task": "stills", "source": ..., "target": FILE, "moments": [...], "marks":
+[...]}` writes the stills of a video at these moments, around a dancer's joints where they are known
 (`report.footage.cut_stills`).
 """
 
@@ -22,8 +24,12 @@ from dancematch.pipeline.analysis import worker
 from dancematch.pipeline.analysis.file_analysis import Analysis, read_motion_upload, write_analysis
 from dancematch.pipeline.analysis.limits import WorkLimits
 from dancematch.pipeline.analysis.partial_analyses import PartWriter
+from dancematch.pipeline.analysis.recent_tracks import write_recent_tracks
 from dancematch.pipeline.analysis.worker import Analyser
+from dancematch.pose.estimators import TracksSoFar
+from dancematch.pose.live_video import Pipe
 from dancematch.pose.stills import Still
+from dancematch.pose.video import VideoSource
 from dancematch.server.limits import MAX_DANCERS, MAX_PART_DANCER_SECONDS
 
 if TYPE_CHECKING:
@@ -34,7 +40,8 @@ def main(
     arguments: Sequence[str], make_estimator: "Callable[[WorkLimits | None], PoseEstimator] | None" = None
 ) -> int:
     """Answer requests until stdin ends."""
-    return worker.main(arguments, make_estimator, {"upload": _analyse_upload, "stills": _write_stills})
+    tasks = {"upload": _analyse_upload, "scan": _follow_dancers, "stills": _write_stills}
+    return worker.main(arguments, make_estimator, tasks)
 
 
 def _analyse_upload(request: Mapping[str, Any], analyser: Analyser) -> None:
@@ -56,13 +63,32 @@ def _analyse_upload(request: Mapping[str, Any], analyser: Analyser) -> None:
 
 def _analyse_in_parts(source: Path, target: Path, analyser: Analyser) -> Analysis:
     """The dancers of a video; those of its parts are sent as far as a search for them takes a moment."""
-    parts = PartWriter(target)
+    parts = PartWriter(target, write_analysis)
     found = Analysis(source)
     for found in analyser.analyse_video_progressively(source):
         is_short = found.dancer_seconds <= MAX_PART_DANCER_SECONDS and len(found.motions) <= MAX_DANCERS
         if found.read_seconds is not None and is_short:
-            analyser.send_part(parts, found)
+            analyser.send_part(parts, found, found.read_seconds)
     return found
+
+
+def _follow_dancers(request: Mapping[str, Any], analyser: Analyser) -> None:
+    source = Path(request["source"])
+    parts = PartWriter(Path(request["target"]), write_recent_tracks)
+    if request["live"]:
+        with source.open("rb", buffering=0) as pictures:  # as they come: a buffer would wait to be full
+            _send_tracks(Pipe(pictures, "the camera"), request, analyser, parts)
+        return
+    if formats.detect_suffix(source) is not None:
+        raise InputError("a motion file was sent, a video was expected; search for it instead")
+    _send_tracks(source, request, analyser, parts)
+
+
+def _send_tracks(
+    source: VideoSource, request: Mapping[str, Any], analyser: Analyser, parts: PartWriter[TracksSoFar]
+) -> None:
+    for read in analyser.follow_video(source, request["every_seconds"]):
+        analyser.send_part(parts, read, read.seconds)
 
 
 def check_lengths(found: Analysis, max_seconds: float) -> None:

@@ -1,5 +1,16 @@
 """The endpoints, one module per kind of thing: each has a `router`."""
 
-from dancematch.server.routes import about, dances, edits, jobs, recordings, reviews, searches
+from dancematch.server.routes import (
+    about,
+    cameras,
+    dances,
+    edits,
+    jobs,
+    recordings,
+    reviews,
+    scans,
+    searches,
+)
 
-ROUTES = (about, dances, recordings, edits, searches, reviews, jobs)  # in the order of the OpenAPI document
+# In the order of the OpenAPI document.
+ROUTES = (about, dances, recordings, edits, searches, scans, cameras, reviews, jobs)

@@ -12,7 +12,7 @@ from dancematch.pose.video import VIDEO_SUFFIXES
 from dancematch.report.compare import BONES
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.server.access.dependencies import READER, GrantedScopes, ReadyService, Threads
-from dancematch.server.limits import MAX_MAP_DANCES
+from dancematch.server.limits import MAX_CAMERA_SECONDS, MAX_MAP_DANCES
 from dancematch.server.overview.vocabulary import joints_by_channel
 from dancematch.server.routes.openapi import content, errors
 from dancematch.server.schemas.about import AboutResponse, HealthResponse, LimitsResponse
@@ -58,6 +58,9 @@ def show_about(service: ReadyService, granted: GrantedScopes) -> AboutResponse:
             sync_bytes=options.sync_bytes,
             video_seconds=options.work.video_seconds,
             video_pixels=options.work.video_pixels,
+            scan_bytes=options.scan_bytes,
+            scan_seconds=options.scan_seconds,
+            camera_seconds=MAX_CAMERA_SECONDS,
         ),
     )
 

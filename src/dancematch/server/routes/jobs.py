@@ -1,7 +1,7 @@
 """Jobs: their progress and results."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -15,8 +15,11 @@ from dancematch.server.jobs.table import Job, JobState
 from dancematch.server.problems import RefusedError, not_found
 from dancematch.server.routes.openapi import content, errors
 from dancematch.server.routes.uploads import address_of
+from dancematch.server.scans.scan_work import ScanSoFar
 from dancematch.server.schemas.jobs import JobProgress, JobResponse, JobsResponse
 from dancematch.server.schemas.requests import Id
+from dancematch.server.schemas.scans import ScanResponse
+from dancematch.server.schemas.searches import SearchResponse
 from dancematch.server.service import Service
 
 router = APIRouter(tags=["jobs"], dependencies=[READER])
@@ -24,7 +27,9 @@ router = APIRouter(tags=["jobs"], dependencies=[READER])
 _EVENT_STREAM = "text/event-stream"
 _POLL_SECONDS = 0.2
 _KEEP_ALIVE_SECONDS = 15.0
-_EXAMPLE_EVENTS = 'event: progress\ndata: {"state":"running","progress":0.4,"ahead":0}\n\n'
+_EXAMPLE_EVENTS = (
+    'event: progress\ndata: {"state":"running","progress":0.4,"ahead":0,"seconds_left":12.0}\n\n'
+)
 
 
 def describe_job(service: Service, job: Job, *, with_result: bool = True) -> JobResponse:
@@ -33,15 +38,25 @@ def describe_job(service: Service, job: Job, *, with_result: bool = True) -> Job
         vars(job)
         | vars(_describe_progress(service, job))
         | {
-            "partial": service.runner.partial_answer(job) if with_result else None,
+            "partial": _partial(service, job) if with_result else None,
             "result": job.result if with_result else None,
         }
     )
 
 
+def _partial(service: Service, job: Job) -> SearchResponse | ScanResponse | None:
+    found = service.scan_so_far(job)
+    return service.partial_answer(job) if found is None else found.describe()
+
+
 def _describe_progress(service: Service, job: Job) -> JobProgress:
-    ahead = service.table.count_ahead(job.job_id) if job.state == "waiting" else 0
-    return JobProgress(state=job.state, progress=service.runner.progress(job), ahead=ahead)
+    runner = service.runner
+    return JobProgress(
+        state=job.state,
+        progress=runner.progress(job),
+        ahead=runner.count_ahead(job),
+        seconds_left=runner.seconds_left(job),
+    )
 
 
 def _find(service: Service, job_id: str) -> Job:
@@ -75,6 +90,9 @@ def cancel_job(service: ReadyService, job_id: Id, granted: GrantedScopes) -> Non
     elif not service.runner.cancel(job):
         reason = f"{job.dance!r} was learnt, or is being learnt, before the job could be cancelled"
         raise RefusedError(409, "too_late", f"{reason}; delete the recording if it is not wanted")
+    if job.kind in ("scan", "camera"):
+        service.cameras.close(job_id)
+        service.scans.delete(job_id)
 
 
 @router.get(
@@ -85,10 +103,11 @@ def cancel_job(service: ReadyService, job_id: Id, granted: GrantedScopes) -> Non
 async def follow_job(request: Request, service: ReadyService, job_id: Id) -> Response:
     """A job as server-sent events, until it is finished.
 
-    `progress` has its `state`, `progress` and `ahead`, whenever one changes. `answer`, while a video is read
-    that is searched for, is the answer on what has been read (a `SearchResponse` without `search_id`). The
-    last one, `done`, `failed` or `cancelled`, is the job (a `JobResponse`); a stream that ends without it was
-    broken off.
+    `progress` has its `state`, `progress`, `ahead` and `seconds_left`, whenever one changes. `answer`, while
+    a video is read that is searched for, is the answer on what has been read (a `SearchResponse` without
+    `search_id`). Of a scan, `segment` is each segment as it is found (a `SegmentResponse`), and `recognised`,
+    before a camera, each dance while it is danced (a `RecognisedResponse`). The last one, `done`, `failed` or
+    `cancelled`, is the job (a `JobResponse`); a stream that ends without it was broken off.
     """
     _find(service, job_id)
     if HEADERS_ONLY in request.scope:
@@ -111,6 +130,7 @@ class _EventStream(StreamingResponse):
 
 async def _events(service: Service, job_id: str) -> AsyncIterator[str]:
     last_progress, last_answer, silent_seconds = None, None, 0.0
+    scanned = _ScanEvents()
     while not service.runner.stopping:
         job = service.table.find(job_id)
         if job is None:
@@ -121,7 +141,10 @@ async def _events(service: Service, job_id: str) -> AsyncIterator[str]:
         if (progress := _describe_progress(service, job)) != last_progress:
             last_progress, silent_seconds = progress, 0.0
             yield _event("progress", progress)
-        if (answer := service.runner.partial_answer(job)) is not None and answer is not last_answer:
+        for event in scanned.new(service.scan_so_far(job)):
+            silent_seconds = 0.0
+            yield event
+        if (answer := service.partial_answer(job)) is not None and answer is not last_answer:
             last_answer, silent_seconds = answer, 0.0
             yield _event("answer", answer)
         if silent_seconds >= _KEEP_ALIVE_SECONDS:
@@ -129,6 +152,24 @@ async def _events(service: Service, job_id: str) -> AsyncIterator[str]:
             yield ": still here\n\n"
         await asyncio.sleep(_POLL_SECONDS)
         silent_seconds += _POLL_SECONDS
+
+
+class _ScanEvents:
+    """What a scan finds, each once."""
+
+    def __init__(self) -> None:
+        self._segments, self._recognised = 0, 0
+
+    def new(self, found: ScanSoFar | None) -> Iterator[str]:
+        """The events of what was found since the last call."""
+        if found is None:
+            return
+        for recognised in found.recognised[self._recognised :]:
+            self._recognised += 1
+            yield _event("recognised", recognised)
+        for segment in found.segments[self._segments :]:
+            self._segments += 1
+            yield _event("segment", segment)
 
 
 def _event(name: str, content: BaseModel) -> str:

@@ -16,6 +16,7 @@ from dancematch.server.access.capacity import WorkThreads
 from dancematch.server.files.upload import Upload, receive
 from dancematch.server.jobs.runner import QueueReservation
 from dancematch.server.jobs.table import Job, JobKind
+from dancematch.server.options import Options
 from dancematch.server.service import Service
 
 
@@ -85,14 +86,19 @@ def address_of(request: Request) -> str | None:
 
 
 @asynccontextmanager
-async def receive_upload(request: Request, service: Service) -> AsyncIterator[PendingUpload]:
-    """The body of a request as a file, deleted afterwards unless a job needs it."""
+async def receive_upload(
+    request: Request, service: Service, options: Options | None = None
+) -> AsyncIterator[PendingUpload]:
+    """The body of a request as a file, deleted afterwards unless a job needs it.
+
+    `options` may allow more than those of the service.
+    """
     address = address_of(request)
     with request.app.state.uploads.admit(address), QueueReservation(service.runner, address) as reservation:
         upload = await receive(
             request.stream(),
             service.folder.uploads,
-            service.options,
+            options or service.options,
             declared=request.headers.get("content-length"),
             on_large=reservation.take,
         )

@@ -22,6 +22,9 @@ class LimitsResponse(BaseModel):
     sync_bytes: int
     video_seconds: float
     video_pixels: int
+    scan_bytes: int
+    scan_seconds: float
+    camera_seconds: float
 
 
 class AboutResponse(BaseModel):

@@ -23,6 +23,7 @@ from dancematch.catalogue.records import (
 from dancematch.errors import InputError
 from dancematch.pipeline.ingest import name_dance, name_file
 from dancematch.pipeline.recording_plan import RecordingPlan
+from dancematch.pipeline.scan.access import SCAN_EVALUE
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.search.settings import DEFAULT_LIMIT
 from dancematch.server.access.guard import SLASH
@@ -137,6 +138,16 @@ class SearchRequest:
 
 
 @dataclass(frozen=True)
+class ScanRequest:
+    """The parameters of a scan."""
+
+    max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = SCAN_EVALUE
+    label: Text = None
+    collection: Text = None
+    filename: FileName = None
+
+
+@dataclass(frozen=True)
 class MotionRequest:
     """Which dancer and which frames of a motion."""
 
@@ -148,4 +159,5 @@ class MotionRequest:
 
 NewRecordingParameters = Annotated[RecordingRequest, Depends()]
 SearchParameters = Annotated[SearchRequest, Depends()]
+ScanParameters = Annotated[ScanRequest, Depends()]
 MotionParameters = Annotated[MotionRequest, Depends()]

@@ -25,8 +25,10 @@ const VIEWS = {
   map: () => import("./views/map.js"),
   words: () => import("./views/words.js"),
   reviews: () => import("./views/reviews.js"),
+  scan: () => import("./views/scan.js"),
+  live: () => import("./views/live.js"),
 };
-const BELONGS = { search: "", compare: "", dance: "dances" };
+const BELONGS = { search: "", compare: "", dance: "dances", live: "scan" };
 
 /** @type {Shown} */
 let current = {};
@@ -149,7 +151,7 @@ const letters = byId("letters");
 letters.checked = always.getItem("letters") !== "off";
 letters.addEventListener("change", () => always.setItem("letters", letters.checked ? "on" : "off"));
 
-const GOES = { s: "", d: "dances", m: "map", w: "words" };
+const GOES = { s: "", c: "scan", d: "dances", m: "map", w: "words" };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;

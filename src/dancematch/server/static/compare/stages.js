@@ -70,7 +70,7 @@ export function danceStage(pair) {
  * @param {string} name @param {HTMLElement | null} film @param {Figure} figure @param {HTMLElement} bar
  * @param {string} [missing] what is said where there is no figure
  */
-function frame(name, film, figure, bar, missing = "") {
+export function frame(name, film, figure, bar, missing = "") {
   const space = el(
     "div",
     { class: "space" },

@@ -103,8 +103,9 @@ export const ask = async (path, signal = undefined) => (await request(path, { si
 /** What a change is made to; the service refuses it if that is not what it has any more. @param {string} [etag] */
 const ifMatch = (etag) => (etag ? { "If-Match": `"${etag}"` } : {});
 
-/** @param {string} path @param {string} [etag] */
-export const forget = (path, etag = undefined) => request(path, { method: "DELETE", headers: ifMatch(etag) });
+/** @param {string} path @param {string} [etag] @param {boolean} [keepalive] also when the tab is closed */
+export const forget = (path, etag = undefined, keepalive = false) =>
+  request(path, { method: "DELETE", headers: ifMatch(etag), keepalive });
 
 /**
  * Say something to the service in JSON.
@@ -181,7 +182,8 @@ function sendOnce(method, path, file, tell, signal) {
     for (const [name, value] of Object.entries(headers())) exchange.setRequestHeader(name, value);
     exchange.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
     exchange.onload = () => {
-      if (exchange.status < 300) done({ status: exchange.status, body: JSON.parse(exchange.responseText) });
+      const { status, responseText: text } = exchange;
+      if (status < 300) done({ status, body: text ? JSON.parse(text) : null });
       else fail(problem(exchange.status, exchange.responseText, exchange.getResponseHeader("Retry-After")));
     };
     exchange.onerror = () => fail(UNREACHABLE);
@@ -227,10 +229,18 @@ async function lookByEvents(job_id, tell, signal) {
   /** @type {any} */
   let job = {};
   for await (const { name, data } of events(response)) {
-    job = name === "answer" ? { ...job, partial: data } : { ...job, ...data };
+    job = withEvent(job, name, data);
     tell(job);
   }
   return job;
+}
+
+/** What is known of a job after an event: of a scan, what it finds is a list. */
+function withEvent(job, name, data) {
+  if (name === "answer") return { ...job, partial: data };
+  if (name === "segment") return { ...job, segments: [...(job.segments || []), data] };
+  if (name === "recognised") return { ...job, recognised: [...(job.recognised || []), data] };
+  return { ...job, ...data };
 }
 
 async function lookOnce(job_id, tell, signal) {
