@@ -69,7 +69,7 @@ def try_engine(name: str) -> None:
     """An engine that grows, shrinks, is saved and is opened again, memory-mapped."""
     model = load_model(name)
     background = load_background(model, name)
-    entries = MANY if name == "network" else FEW
+    entries = MANY if name in ("network", "floor-whole") else FEW  # words of one byte and of two
     dances = [(f"dance {n}", one) for n, one in enumerate(shuffled(background, entries, 1))]
     engine = Engine(model.codebook, dances[:100], background=background)
     engine.add([KnownTrack(n, dances[n][0], 1, dances[n][1], recording_key=n) for n in range(100, entries)])

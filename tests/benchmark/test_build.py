@@ -442,8 +442,8 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rendered") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synthetic, "EditionSettings", partial(EditionSettings, size=(320, 240)))
-        numbers = ("--choreographies", 2, "--performances", 2, "--seconds", 3)
-        answer = run_main("benchmark", "--synthetic", *numbers, "-o", folder, "--jobs", 2)
+        numbers = ("--choreographies", 2, "--performances", 2, "--seconds", 2)
+        answer = run_main("benchmark", "--synthetic", *numbers, "-o", folder, "--jobs", 1)
     assert 0 == answer.code, answer.err
     return folder
 
@@ -455,7 +455,7 @@ def test_rendered_clips_go_the_way_of_recorded_ones(rendered):
 
     assert (4, 2) == (len(entries), len({entry.label_id for entry in entries}))
     assert {"train": 2, "test": 2} == Counter(entry.split for entry in entries)
-    assert {2.9 < entry.seconds < 3.2 for entry in entries} == {True}
+    assert {1.9 < entry.seconds < 2.2 for entry in entries} == {True}
     assert all(
         entry.conditions and {"tempo", "mirrored", "company"} <= set(entry.conditions) for entry in entries
     )

@@ -33,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         patch.setattr(demo, "known_scenes", known)
         patch.setattr(demo, "query_scenes", queries)
         folder = tmp_path_factory.mktemp("demo") / "here"
-        return run_demo(folder, jobs=2, on_stage=lambda _name: lambda _share: None)
+        return run_demo(folder, jobs=1, on_stage=lambda _name: lambda _share: None)
 
 
 def test_a_mirrored_performance_by_another_dancer_is_recognised_from_video(finished: Demo) -> None:
@@ -94,7 +94,7 @@ def test_a_finished_demo_is_not_rendered_again(finished: Demo, monkeypatch: pyte
     clip = finished.folder / "mirrored.mp4"
     before = clip.stat().st_mtime_ns
 
-    again = run_demo(finished.folder, jobs=2, on_stage=lambda _name: lambda _share: None)
+    again = run_demo(finished.folder, jobs=1, on_stage=lambda _name: lambda _share: None)
 
     assert before == clip.stat().st_mtime_ns
     assert [a.answer for a in finished.answers] == [a.answer for a in again.answers]

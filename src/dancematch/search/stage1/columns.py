@@ -14,13 +14,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dancematch.errors import InputError, ModelMismatchError
-from dancematch.search import thread_pool
 from dancematch.search.stage1 import blocks as block_parts
 from dancematch.search.stage1.blocks import ROWS, EntryBlock, freeze
 from dancematch.search.stage1.columns_cache import Contents, load_folder, save_folder
@@ -32,20 +31,13 @@ from dancematch.search.stage1.histogram import (
     word_counts,
 )
 from dancematch.search.stage1.norms import Weights
-from dancematch.search.stage1.scan import PLACES, QueryCells, score, search
+from dancematch.search.stage1.scan import QueryCells
 from dancematch.search.stage1.snapshot import Snapshot
+from dancematch.search.stage1.top_entries import OpenBlock, ReadWords, Scanned, TopEntries, find_top, score_all
 from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.types import Fingerprint, FloatArray
 
-BLOCKS_PER_THREAD = 4  # fewer are not worth another thread
 DEAD_SHARE = 0.25  # of a block's entries; above it the block is rebuilt without them
-
-
-class TopEntries(NamedTuple):
-    """The most similar entries, best first; equal ones in the order of their numbers."""
-
-    rows: NDArray[np.int64]
-    scores: FloatArray
 
 
 class HistogramColumns:
@@ -193,10 +185,12 @@ class HistogramColumns:
         seen: Sequence[ArrayLike],
         size: int,
         among: NDArray[np.bool_] | None = None,
+        read_words: ReadWords | None = None,
     ) -> list[TopEntries]:
         """Return `top` for several queries at once, all of one snapshot.
 
-        `among` says of each number whether its entry may be found; one that it does not reach may not.
+        `among` says of each number whether its entry may be found; one that it does not reach may not. With
+        `read_words` the best are scored from their words, which is faster and the same.
         """
         if size < 1:
             raise InputError(f"at least one entry must be asked for, got {size}")
@@ -204,40 +198,18 @@ class HistogramColumns:
         query_cells = [
             self._query_cells(snapshot, query, shown) for query, shown in zip(queries, seen, strict=True)
         ]
-        parts = [
-            ((block.occurrences, norms.inverse, norms.complete), (_open(block, among), block.ids))
-            for block, norms in snapshot.parts()
-        ]
+        blocks = [OpenBlock(block, norms, _open(block, among)) for block, norms in snapshot.parts()]
         kept = min(size, max(1, snapshot.entries))
-        shares = max(
-            1, min(thread_pool.thread_count() // max(1, len(query_cells)), len(parts) // BLOCKS_PER_THREAD)
+        cells = self.channels, self.vocabulary
+        return find_top(
+            Scanned(blocks, query_cells, cells, count_codes(self.weighting), read_words), kept
         )
-
-        def top(task: tuple[QueryCells, int]) -> TopEntries:
-            one, share = task
-            best = np.full(kept, -np.inf, np.float32), np.full(kept, -1, np.int64)
-            sums = np.zeros(PLACES, np.int32)
-            for known, open_to in parts[share::shares]:
-                search(known, one, sums, open_to, best)
-            return TopEntries(best[1], best[0])
-
-        found = thread_pool.parallel_map(
-            top, [(one, share) for one in query_cells for share in range(shares)]
-        )
-        return [_best(found[first : first + shares], kept) for first in range(0, len(found), shares)]
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> TopEntries:
         """Return the score of every entry, in the order of their numbers."""
         snapshot = self._snapshot
-        query_cells = self._query_cells(snapshot, query, seen)
-        sums = np.zeros(PLACES, np.int32)
-        ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        for block, norms in snapshot.parts():
-            known = (block.occurrences, norms.inverse, norms.complete)
-            found = score(known, query_cells, sums)
-            ids.append(block.ids[block.alive])
-            scores.append(found[block.alive])
-        return TopEntries(np.concatenate(ids), np.concatenate(scores))
+        blocks = [OpenBlock(block, norms, block.alive) for block, norms in snapshot.parts()]
+        return score_all(blocks, self._query_cells(snapshot, query, seen))
 
     def _query_cells(self, snapshot: Snapshot, query: ArrayLike, seen: ArrayLike) -> QueryCells:
         counts, shown = np.asarray(query), np.asarray(seen, np.float32)
@@ -246,8 +218,8 @@ class HistogramColumns:
                 f"a query needs counts [{self.channels}, {self.vocabulary}] and {self.channels} shares, "
                 f"got {list(counts.shape)} and {list(shown.shape)}"
             )
-        if not (np.isfinite(counts).all() and (counts >= 0).all() and np.isfinite(shown).all()):
-            raise InputError("a query's counts and shares must be finite, and counts not below 0")
+        if not all(np.isfinite(values).all() and (values >= 0).all() for values in (counts, shown)):
+            raise InputError("a query's counts and shares must be finite and not below 0")
         return snapshot.query_cells(counts, shown)
 
     def contents(self, stamp: str) -> Contents:
@@ -304,10 +276,3 @@ def _open(block: EntryBlock, among: NDArray[np.bool_] | None) -> NDArray[np.bool
     reached = block.ids < len(among)
     return freeze(block.alive & reached & among[np.where(reached, block.ids, 0)])
 
-
-def _best(tops: Sequence[TopEntries], size: int) -> TopEntries:
-    """The best of what several threads found in different blocks."""
-    ids, scores = np.concatenate([top.rows for top in tops]), np.concatenate([top.scores for top in tops])
-    kept = ids >= 0
-    order = np.lexsort((ids[kept], -scores[kept]))[:size]
-    return TopEntries(ids[kept][order], scores[kept][order])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.search.stage1.blocks import EntryBlock, Occurrences
-from dancematch.search.stage1.norms import Norms, Weights
+from dancematch.search.stage1.norms import Norms, Weights, round_up
 from dancematch.search.words.array_folder import (
     DAMAGE,
     is_large,
@@ -127,4 +127,4 @@ def _read(folder: Path, about: Mapping[str, Any]) -> Contents:
 
 
 def _norms(occurrences: Occurrences, squares: NDArray[np.int64], inverse: FloatArray) -> Norms:
-    return Norms(occurrences, tuple(squares), inverse, bool((inverse > 0).all()))
+    return Norms(occurrences, tuple(squares), inverse, round_up(inverse), bool((inverse > 0).all()))

@@ -9,7 +9,7 @@ number that columns freshly built of the same entries have.
 Letters: C channels, cells = C * K, N entries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dancematch.search.kernels.kernel import kernel
 from dancematch.search.stage1.blocks import EntryBlock, Occurrences, freeze
+from dancematch.search.stage1.bounds import CoarseNorms, round_up_norms
 from dancematch.search.stage1.histogram import IDF_STEPS
 from dancematch.search.stage1.scan import PLACES
 from dancematch.types import FloatArray
@@ -28,12 +29,14 @@ class Norms(NamedTuple):
     of: Occurrences
     squares: tuple[NDArray[np.int64], ...]  # per channel: [N] the squared norm, in squared steps and units
     inverse: FloatArray  # [C, N] 1 / the norm, 0 where a channel has no word
+    coarse: CoarseNorms  # the same, for bounds
     complete: bool  # whether every entry shows every channel
 
     @property
     def nbytes(self) -> int:
         """Memory of all arrays."""
-        return self.inverse.nbytes + sum(channel.nbytes for channel in self.squares)
+        arrays = (self.inverse, *self.coarse, *self.squares)
+        return sum(array.nbytes for array in arrays)
 
 
 class Weights(NamedTuple):
@@ -73,7 +76,8 @@ def _squared_levels(idf: FloatArray) -> NDArray[np.int64]:
 def _zero_norms(block: EntryBlock, channels: int) -> Norms:
     """The norms as if every idf were 0."""
     squares = tuple(np.zeros(len(block), np.int64) for _ in range(channels))
-    return Norms(block.occurrences, squares, np.zeros((channels, len(block)), np.float32), False)
+    inverse = freeze(np.zeros((channels, len(block)), np.float32))
+    return Norms(block.occurrences, squares, inverse, round_up(inverse), False)
 
 
 def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: NDArray[np.int64]) -> Norms:
@@ -91,7 +95,21 @@ def _correct_norms(norms: Norms, change: NDArray[np.int64], unit: float, sums: N
         squares[channel] = freeze(sums[:entries].copy())
         _invert(squares[channel], unit / IDF_STEPS, inverse[channel])
     complete = norms.complete or bool((inverse > 0).all())  # no idf is 0
-    return Norms(norms.of, tuple(squares), freeze(inverse), complete)
+    coarse = round_up(freeze(inverse), touched.tolist(), norms.coarse)
+    return Norms(norms.of, tuple(squares), inverse, coarse, complete)
+
+
+def round_up(
+    inverse: FloatArray, channels: Iterable[int] | None = None, earlier: CoarseNorms | None = None
+) -> CoarseNorms:
+    """Return inverse norms as bounds read them; `earlier` ones hold for all but these channels."""
+    if earlier is None:
+        coarse, steps = np.zeros(inverse.shape, np.uint16), np.zeros(len(inverse), np.float32)
+    else:
+        coarse, steps = (array.copy() for array in earlier)
+    for channel in range(len(inverse)) if channels is None else channels:
+        steps[channel] = round_up_norms(inverse[channel], coarse[channel])
+    return freeze(coarse), freeze(steps)
 
 
 @kernel

@@ -35,9 +35,10 @@ def quantise_weights(
 
 @kernel
 def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def]
-    """Add each cell's weight times the code to every entry that has the cell."""
+    """Add each cell's weight times the code to every entry that has the cell; sums are of the weights' type."""
     (groups, codes, ends, places), (rows, nibbles) = occurrences
-    chosen, shares = np.zeros(len(cells) + 3, np.int64), np.zeros(len(cells) + 3, np.int32)
+    kind = weights.dtype.type
+    chosen, shares = np.zeros(len(cells) + 3, np.int64), np.zeros(len(cells) + 3, weights.dtype)
     many = 0
     for at in range(len(cells)):
         cell = cells[at]
@@ -45,7 +46,7 @@ def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def
             chosen[many], shares[many] = rows[cell], weights[at]
             many += 1
         for group in range(groups[cell], groups[cell + 1]):
-            share = np.int32(weights[at] * np.int32(codes[group]))
+            share = kind(weights[at] * kind(codes[group]))
             _add_list(places, ends[group], ends[group + 1], share, sums)
     if many > 0:
         _add_dense(nibbles, chosen[: (many + 3) // 4 * 4], shares, sums)  # up to three of them add 0
@@ -72,9 +73,9 @@ def _add_list(places, first, end, share, sums):  # type: ignore[no-untyped-def]
 def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
     """Four columns at a time, so that sums are fetched and put back less often.
 
-    Written so that the compiler makes vectors of it: 32 bits wide throughout.
+    Written so that the compiler makes vectors of it: of one width throughout, that of the sums.
     """
-    half, lower, four = nibbles.shape[1], np.uint8(15), np.uint8(4)
+    half, lower, four, kind = nibbles.shape[1], np.uint8(15), np.uint8(4), shares.dtype.type
     low, high = sums[:half], sums[half : 2 * half]
     for at in range(0, len(chosen), 4):
         a, b = nibbles[chosen[at]], nibbles[chosen[at + 1]]
@@ -82,12 +83,12 @@ def _add_dense(nibbles, chosen, shares, sums):  # type: ignore[no-untyped-def]
         w, x, y, z = shares[at], shares[at + 1], shares[at + 2], shares[at + 3]
         for j in range(half):
             p, q, r, s = a[j], b[j], c[j], d[j]
-            one, two = w * np.int32(p & lower), x * np.int32(q & lower)
-            three, last = y * np.int32(r & lower), z * np.int32(s & lower)
-            low[j] += (one + two) + (three + last)
-            one, two = w * np.int32(p >> four), x * np.int32(q >> four)
-            three, last = y * np.int32(r >> four), z * np.int32(s >> four)
-            high[j] += (one + two) + (three + last)
+            one, two = kind(w * kind(p & lower)), kind(x * kind(q & lower))
+            three, last = kind(y * kind(r & lower)), kind(z * kind(s & lower))
+            low[j] += kind(kind(one + two) + kind(three + last))
+            one, two = kind(w * kind(p >> four)), kind(x * kind(q >> four))
+            three, last = kind(y * kind(r >> four)), kind(z * kind(s >> four))
+            high[j] += kind(kind(one + two) + kind(three + last))
 
 
 @kernel
@@ -115,50 +116,89 @@ def score(known, query_cells, sums):  # type: ignore[no-untyped-def]
         for entry in range(len(shared)):
             shared[entry] += shown if inverse[channel, entry] > 0 else np.float32(0)
     whole = max(whole, np.float32(1e-9))
-    if complete:
-        return total / whole
-    for entry in range(entries):
+    return total / whole if complete else _combine(total, shared, whole)
+
+
+@kernel
+def _combine(total, shared, whole):  # type: ignore[no-untyped-def]
+    """The mean over the channels that query and entry share, lowered by the root of their share."""
+    for entry in range(len(total)):
         mean = total[entry] / max(shared[entry], np.float32(1e-9))
         total[entry] = mean * np.sqrt(shared[entry] / whole)
     return total
 
 
 @kernel
-def search(known, query_cells, sums, entries, best):  # type: ignore[no-untyped-def]
-    """Merge a block's entries (alive, ids) into the best (scores, ids) for a query."""
-    alive, ids = entries
-    _keep_best(score(known, query_cells, sums), alive, ids, *best)
+def score_places(known, query_cells, chosen, sums):  # type: ignore[no-untyped-def]
+    """Return `score` of a few entries by their places in the block, to the last bit.
 
-
-@kernel
-def _keep_best(scores, alive, ids, best_scores, best_ids):  # type: ignore[no-untyped-def]
-    """Replace the worst of the best: a heap with the lowest score, then the highest id, on top."""
-    for start in range(0, len(scores), 64):
-        some = scores[start : start + 64]
-        worst, better = best_scores[0], np.int32(0)
-        for entry in range(len(some)):  # counted first, many at once: hardly any run of 64 has one
-            better += np.int32(some[entry] > worst)
-        if better == 0:
+    Lists are added up for all entries, which takes less than looking for a few places in each; of dense
+    columns only the places are read.
+    """
+    ((groups, codes, ends, places), (rows, nibbles)), inverse, _ = known
+    cells, weights, cuts, shares, units = query_cells
+    total, shared = np.zeros(len(chosen), np.float32), np.zeros(len(chosen), np.float32)
+    whole, half = np.float32(0), nibbles.shape[1]
+    for channel in range(len(shares)):
+        shown, unit = shares[channel], units[channel]
+        if shown == 0:
             continue
-        for entry in range(start, start + len(some)):
-            # Ids only rise, so an equal score never replaces.
-            if scores[entry] > best_scores[0] and alive[entry]:
-                _replace_worst(best_scores, best_ids, scores[entry], ids[entry])
+        whole += shown
+        for place in chosen:
+            sums[place] = 0  # others are not read
+        for at in range(cuts[channel], cuts[channel + 1]):
+            cell, weight = cells[at], weights[at]
+            for group in range(groups[cell], groups[cell + 1]):
+                _add_list(places, ends[group], ends[group + 1], np.int32(weight * codes[group]), sums)
+            if rows[cell] >= 0:
+                own = nibbles[rows[cell]]
+                for place in chosen:
+                    code = own[place] & 15 if place < half else own[place - half] >> 4
+                    sums[place] += np.int32(weight * code)
+        for number in range(len(chosen)):
+            place = chosen[number]
+            cosine = np.float32(sums[place]) * unit * inverse[channel, place]
+            total[number] += shown * min(cosine, np.float32(1))
+            shared[number] += shown if inverse[channel, place] > 0 else np.float32(0)
+    return _combine(total, shared, max(whole, np.float32(1e-9)))
+
+
+def spread_weights(query: QueryCells, cells: tuple[int, int]) -> NDArray[np.int32]:
+    """Return the weights of a query's cells as a table [C, K]."""
+    table = np.zeros(cells[0] * cells[1], np.int32)
+    table[query[0]] = query[1]
+    return table.reshape(cells)
 
 
 @kernel
-def _replace_worst(scores, ids, score, number):  # type: ignore[no-untyped-def]
-    at, child = 0, 1
-    while child < len(ids):
-        if child + 1 < len(ids) and _is_worse(scores, ids, child + 1, child):
-            child += 1
-        if score < scores[child] or (score == scores[child] and number > ids[child]):
-            break
-        scores[at], ids[at] = scores[child], ids[child]
-        at, child = child, 2 * child + 1
-    scores[at], ids[at] = score, number
+def score_words(segments, query_cells, weights, codes, inverse):  # type: ignore[no-untyped-def]
+    """Return `score` of entries by their words, to the last bit; `weights` is `spread_weights` of the query.
 
-
-@kernel
-def _is_worse(scores, ids, one, other):  # type: ignore[no-untyped-def]
-    return scores[one] < scores[other] or (scores[one] == scores[other] and ids[one] > ids[other])
+    `inverse` [N, C]. Unsigned numbers: numba checks every signed index for counting from the end.
+    """
+    words, seen, offsets = segments
+    _, _, _, shares, units = query_cells
+    total, shared = np.zeros(len(offsets) - 1, np.float32), np.zeros(len(offsets) - 1, np.float32)
+    counts, more = np.zeros(weights.shape[1], np.uint8), np.zeros(256, np.int32)  # of the 256th and on: 0
+    for count in range(255):
+        more[count] = np.int32(codes[count + 1]) - np.int32(codes[count])
+    for entry in range(len(total)):
+        first, end = np.uint64(offsets[entry]), np.uint64(offsets[entry + 1])
+        for channel in range(np.uint64(len(shares))):
+            shown, own, number = shares[channel], weights[channel], np.int32(0)
+            if shown == 0:
+                continue
+            counts[:] = 0
+            for step in range(first, end):
+                if seen[step, channel]:
+                    word = np.uint64(words[step, channel])
+                    count = counts[word]
+                    number += np.int32(own[word] * more[count])
+                    counts[word] = count + np.uint8(count < 255)
+            cosine = np.float32(number) * units[channel] * inverse[entry, channel]
+            total[entry] += shown * min(cosine, np.float32(1))
+            shared[entry] += shown if inverse[entry, channel] > 0 else np.float32(0)
+    whole = np.float32(0)
+    for shown in shares:
+        whole += shown
+    return _combine(total, shared, max(whole, np.float32(1e-9)))

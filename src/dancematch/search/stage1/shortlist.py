@@ -26,7 +26,7 @@ from dancematch.search.stage1.postings import Postings, Tally
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.thread_pool import parallel_map
 from dancematch.search.words.entries import BACKGROUND_TRACK, Entries
-from dancematch.search.words.word_store import SegmentBounds, WordStore
+from dancematch.search.words.word_store import SegmentBounds, Segments, WordStore
 from dancematch.tracks import bones_of
 
 _ENTRIES_PER_RECORDING = 4  # asked for at first, at most: a long one has many
@@ -152,11 +152,18 @@ class LocalCandidates:
         among = None if self._only == ALL_DANCES else self._index.entries.entries_among(self._allowed)
         if size is not None:
             counts, seen = [one.counts for one in variants], [one.seen for one in variants]
-            return [self._ranked(*top) for top in columns.top_of_each(counts, seen, size, among)]
+            tops = columns.top_of_each(counts, seen, size, among, self._read_words)
+            return [self._ranked(*top) for top in tops]
         every = [columns.scores(one.counts, one.seen) for one in variants]
         if among is not None:
             every = [type(top)(top.rows[among[top.rows]], top.scores[among[top.rows]]) for top in every]
         return [self._ranked(*top) for top in every]
+
+    def _read_words(self, rows: IntArray) -> tuple[NDArray[np.bool_], Segments]:
+        """Which entries are not the background's, and their words."""
+        bounds = self._index.entries.bounds(rows)
+        ours = bounds.tracks != BACKGROUND_TRACK
+        return ours, self._index.word_store.read_segments(SegmentBounds(*(part[ours] for part in bounds)))
 
     def _ranked(self, rows: IntArray, scores: NDArray[np.float32]) -> RankedEntries:
         entries = self._index.entries

@@ -149,10 +149,10 @@ def rank(
         winner = int(winners[number])
         return _Candidate(number, bounds[number].tolist(), queries[winner], variants[winner], scores[winner])
 
-    return [
-        _match([candidate(number) for number in one.recordings], one.log_ratio, shortlist, dances)
-        for one in _rank_dances(shortlist.names, evidence, settings)[:limit]
-    ]
+    def match(one: _RankedDance) -> Match:
+        return _match([candidate(number) for number in one.recordings], one.log_ratio, shortlist, dances)
+
+    return parallel_map(match, _rank_dances(shortlist.names, evidence, settings)[:limit])
 
 
 class _Evidence(NamedTuple):

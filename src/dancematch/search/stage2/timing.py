@@ -59,13 +59,13 @@ def measure_timing(
     """
     line = offset + tempo * np.arange(len(query))
     compared = _Compared(query, reference)
-    sums = np.stack([compared.sums(line + shift) for shift in _SHIFTS])  # [shifts, 4, steps]
+    sums = compared.sums(line + _SHIFTS[:, None])  # [shifts, 4, steps]
     lags, moments, weights = _window_lags(sums, seconds_per_step)
     if len(lags) < 2:
         return None
     level, drift, deviations = _straight_line(moments, lags, weights)
     steps = level / seconds_per_step + drift * np.arange(len(query))
-    whole = compared.sums(line + steps).sum(axis=1)
+    whole = compared.sums((line + steps)[None])[0].sum(axis=1)
     jitter = float((weights * np.abs(deviations)).sum() / weights.sum())
     return Timing(float(_correlation(whole)), jitter, float(whole[3] * seconds_per_step))
 
@@ -78,20 +78,23 @@ class _Compared:
         self._reference, seen = unpack_bones(reference)
         self._shown, self._seen = np.repeat(shown, 2, axis=1), np.repeat(seen, 2, axis=1)
 
-    def sums(self, places: Values) -> Values:
-        """Of each step of the query: product, both energies, and the share of bones that both show."""
+    def sums(self, lines: Values) -> Values:
+        """Product, both energies, and the share of bones that both show, per step of the query: [lines, 4, Q].
+
+        `lines` [lines, Q]: the place in the reference that each step meets.
+        """
         last = len(self._reference) - 1
-        within = np.clip(places, 0, last)
+        within = np.clip(lines, 0, last)
         before = within.astype(np.int64)
         after = np.minimum(before + 1, last)
-        share = (within - before)[:, None]
-        there = ((places >= 0) & (places <= last))[:, None]
+        share = (within - before)[:, :, None]
+        there = ((lines >= 0) & (lines <= last))[:, :, None]
         both = self._seen[before] * self._seen[after] * there * self._shown
         values = ((1 - share) * self._reference[before] + share * self._reference[after]) * both
         query = self._query * both
-        products = (query * values).sum(axis=1)
-        energies = (query * query).sum(axis=1), (values * values).sum(axis=1)
-        return np.stack([products, *energies, both.sum(axis=1) / BONE_NUMBERS])
+        products = (query * values).sum(axis=2)
+        energies = (query * query).sum(axis=2), (values * values).sum(axis=2)
+        return np.stack([products, *energies, both.sum(axis=2) / BONE_NUMBERS], axis=1)
 
 
 def _correlation(sums: Values) -> Values:

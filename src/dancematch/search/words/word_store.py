@@ -132,9 +132,7 @@ class WordStore:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         values = np.empty((offsets[-1], BONE_NUMBERS), np.int8)
         for chunk, chosen, inside in _by_chunk(chunks, numbers):
-            for place, first in zip(chosen.tolist(), chunk.offsets[inside].tolist(), strict=True):
-                begin, end = offsets[place], offsets[place + 1]
-                values[begin:end] = chunk.bones[first : first + end - begin]
+            _copy_bones(chunk.bones, chunk.offsets[inside], chosen, offsets, values)
         return Bones(values, offsets)
 
     def read_segments(self, bounds: SegmentBounds) -> Segments:
@@ -200,3 +198,15 @@ def _copy(words, seen, starts, chosen, offsets, vocabulary, to_words, to_seen): 
                 if eight != everything:
                     for bit in range(count):
                         shown[step, 8 * byte + bit] = (eight >> (7 - bit)) & 1
+
+
+@kernel
+def _copy_bones(bones, starts, chosen, offsets, values):  # type: ignore[no-untyped-def]
+    """Copy the bones of tracks to their places."""
+    numbers = bones.shape[1]
+    source, target = bones.reshape(-1), values.reshape(-1)
+    for number in range(len(chosen)):
+        first, end = offsets[chosen[number]], offsets[chosen[number] + 1]
+        ours, theirs = target[numbers * first : numbers * end], source[numbers * starts[number] :]
+        for at in range(len(ours)):
+            ours[at] = theirs[at]
