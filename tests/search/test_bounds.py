@@ -73,7 +73,9 @@ def test_weights_are_as_large_as_sixteen_bits_allow():
     made = filled(some_words(40, 1))
     query = made._snapshot.query_cells(np.ones((CHANNELS, VOCABULARY)), np.ones(CHANNELS, np.float32))
     _, weights, cuts, _, _ = round_up_weights([query], HIGHEST)
-    sums = [HIGHEST * int(weights[a:b].sum(dtype=np.int64)) for a, b in zip(cuts[0], cuts[0][1:], strict=False)]
+    sums = [
+        HIGHEST * int(weights[a:b].sum(dtype=np.int64)) for a, b in zip(cuts[0], cuts[0][1:], strict=False)
+    ]
 
     assert all(0.99 * LARGEST < total <= LARGEST for total in sums)
 

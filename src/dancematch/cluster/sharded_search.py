@@ -129,6 +129,11 @@ class ShardedCandidates:
         found = ask_all(self._shards, "segments_by_synchrony", self._query)
         return [_merge_segments(of_one) for of_one in zip(*found, strict=True)]
 
+    def segments_by_descriptors(self) -> list[ProposedSegments]:
+        """None: shards have no index of descriptors, which would find other segments than one process does."""
+        none = np.zeros(0, np.int64)
+        return [ProposedSegments(*[none] * 5, none.astype(np.float32), none.astype(np.bool_))]
+
 
 def _merge_ranked(found: Sequence[RankedEntries], size: int | None) -> RankedEntries:
     every = RankedEntries(*map(np.concatenate, zip(*found, strict=True)))

@@ -29,6 +29,7 @@ _EXTRAS = {  # the libraries of each, and what they are for
     "plot": (("matplotlib",), "pictures and reports"),
     "train": (("torch", "onnx", "matplotlib"), "dancematch train"),
     "benchmark": (("rapidfuzz",), "dancematch benchmark"),
+    "scale": (("faiss",), "dances found by movement, not by words alone, among more than 10,000"),
 }
 
 

@@ -13,7 +13,8 @@ ShortlistRule = Literal["capped", "paper", "all"]
 CAP = 200  # recordings that the histograms put on the shortlist
 RECORDINGS_PER_DANCE = 4  # on the shortlist, the most similar: one dance must not displace others
 PROPOSED_TRACKS = 20  # that each variant adds to it by three words in a row, and as many by synchrony
-SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony adds any
+SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony with every track is measured
+VOTED_TRACKS = 40  # that each variant adds in a larger one by descriptors
 DEFAULT_LIMIT = 10  # matches a search returns
 
 
@@ -59,7 +60,7 @@ class Settings:
         return max(recordings // 2, capped) if self.shortlist == "paper" else capped
 
     def adds_synchrony(self, tracks: int) -> bool:
-        """Return whether synchrony adds to the shortlist of a catalogue of so many tracks."""
+        """Return whether synchrony is measured with every track of a catalogue of so many."""
         return self.ranked_by == "likelihood" and tracks <= SYNCHRONY_TRACKS
 
 

@@ -102,7 +102,9 @@ def bound_scores(known, queries, sums):  # type: ignore[no-untyped-def]
             add_cells(occurrences, cells[own], weights[own], sums)
             factor = shown * units[query, channel] * steps[channel]
             for entry in range(entries):
-                total[entry] += np.float32(np.int32(sums[entry])) * np.float32(np.int32(norms[entry])) * factor
+                total[entry] += (
+                    np.float32(np.int32(sums[entry])) * np.float32(np.int32(norms[entry])) * factor
+                )
             for entry in range(shared.shape[1]):
                 shared[query, entry] += shown if norms[entry] > 0 else np.float32(0)
     for query in range(len(cuts)):
