@@ -50,7 +50,7 @@ class Source:
 
 
 def load_sources(data: Path, real: Sequence[tuple[str, Motion]], without: frozenset[str]) -> Iterator[Source]:
-    """All motions of the data folder, AIST++ without these dances; `real` are tracks of real clips by clip."""
+    """All motions of the data folder, AIST++ without these dances; `real`: tracks of real clips."""
     for clip in load_clips(data / "aistpp" / "keypoints3d"):
         if dance_of(clip.name) not in without:
             yield Source("aist", dance_of(clip.name), clip.motion)
@@ -125,7 +125,8 @@ def splice(offsets, bounds, shares, edges, kinds, first, count):
                 track = np.random.randint(edges[0, home], edges[1, home])  # noqa: NPY002
             else:
                 track = np.random.randint(bounds[kinds[home]], bounds[kinds[home] + 1])  # noqa: NPY002
-            length = min(np.random.randint(12, 31), offsets[track + 1] - offsets[track], STEPS - step)  # noqa: NPY002
+            longest = np.random.randint(12, 31)  # noqa: NPY002
+            length = min(longest, offsets[track + 1] - offsets[track], STEPS - step)
             start = np.random.randint(offsets[track], offsets[track + 1] - length + 1)  # noqa: NPY002
             for at in range(length):
                 places[number, step + at] = start + at

@@ -1,14 +1,15 @@
-"""How often the right dance is on the shortlist of a very large catalogue, by which route, and what that costs.
+"""How often the right dance is on the shortlist of a very large catalogue, by which route, at what cost.
 
     python bench/recall.py DATA VIEWS [--tracks 100000 1000000] [--skeletons DIR] [--cache DIR]
 
-DATA is the folder of data sets (real/ with index.csv, aistpp/, bvh/, people/), VIEWS what eval/studies/make_views.py
-rendered of AIST++. The catalogue: every recording of a dance in real/ and of the AIST++ dances that VIEWS show,
-among a crowd (crowd.py), each recording a dance of its own. Queries: a real clip, which must be found by a
-recording of another performance of its dance, its own and copies of it taken out; a view, by any recording of
-its dance. `words`: histogram and three words in a row, the shortlist without descriptors; `descriptors`: the
-200 tracks with most votes of any variant; `both`: the shortlist of a search. `first` is a whole search, ranked.
-Only the most prominent dancer of a clip asks. One JSON object per figure; `misses` names what is not found.
+DATA is the folder of data sets (real/ with index.csv, aistpp/, bvh/, people/), VIEWS what
+eval/studies/make_views.py rendered of AIST++. The catalogue: every recording of a dance in real/ and of the
+AIST++ dances that VIEWS show, among a crowd (crowd.py), each recording a dance of its own. Queries: a real
+clip, which must be found by a recording of another performance of its dance, its own and copies of it taken
+out; a view, by any recording of its dance. `words`: histogram and three words in a row, the shortlist without
+descriptors; `descriptors`: the 200 tracks with most votes of any variant; `both`: the shortlist of a search.
+`first` is a whole search, ranked. Only the most prominent dancer of a clip asks. One JSON object per
+figure; `misses` names what is not found.
 """
 
 import argparse
@@ -122,12 +123,13 @@ def catalogue(model, known: list[Known], crowd: Crowd, count: int) -> Engine:
     built, began_build = time.process_time(), time.perf_counter()
     engine.build_descriptors()
     index = engine.index
+    arrays = ("columns", "postings", "word_store")
     show(
         "build", tracks=engine.tracks, enter_cpu_seconds=round(entered, 1),
         descriptors_cpu_seconds=round(time.process_time() - built, 1),
         descriptors_seconds=round(time.perf_counter() - began_build, 1),
         seconds=round(time.perf_counter() - began, 1), descriptors=index.descriptors.descriptors,
-        **{f"{name}_mb": round(getattr(index, name).nbytes / 1e6) for name in ("columns", "postings", "word_store")},
+        **{f"{name}_mb": round(getattr(index, name).nbytes / 1e6) for name in arrays},
         descriptors_mb=round(len(index.descriptors.pack()) / 1e6),
         process_peak_gb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
     )  # fmt: skip
@@ -195,9 +197,12 @@ def measure_times(engine: Engine, asked: list[Known], repeats: int) -> None:
     engine._index = index
     for route, pairs in times.items():
         wall, cpu = 1000 * np.array(pairs[3:]).T
-        show("time", tracks=engine.tracks, route=route, queries=len(wall), p50_ms=round(float(np.median(wall)), 1),
-             least_ms=round(float(wall.min()), 1), p50_cpu_ms=round(float(np.median(cpu)), 1),
-             least_cpu_ms=round(float(cpu.min()), 1))  # fmt: skip
+        figures = {
+            f"{name}{unit}": round(float(function(values)), 1)
+            for values, unit in ((wall, "_ms"), (cpu, "_cpu_ms"))
+            for name, function in (("p50", np.median), ("least", np.min))
+        }
+        show("time", tracks=engine.tracks, route=route, queries=len(wall), **figures)
 
 
 def main() -> None:

@@ -130,9 +130,8 @@ class ShardedCandidates:
         return [_merge_segments(of_one) for of_one in zip(*found, strict=True)]
 
     def segments_by_descriptors(self) -> list[ProposedSegments]:
-        """None: shards have no index of descriptors, which would find other segments than one process does."""
-        none = np.zeros(0, np.int64)
-        return [ProposedSegments(*[none] * 5, none.astype(np.float32), none.astype(np.bool_))]
+        """Return none: shards have no index of descriptors, since theirs would not find the same."""
+        return []
 
 
 def _merge_ranked(found: Sequence[RankedEntries], size: int | None) -> RankedEntries:

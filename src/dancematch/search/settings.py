@@ -12,9 +12,8 @@ from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, Weighting
 ShortlistRule = Literal["capped", "paper", "all"]
 CAP = 200  # recordings that the histograms put on the shortlist
 RECORDINGS_PER_DANCE = 4  # on the shortlist, the most similar: one dance must not displace others
-PROPOSED_TRACKS = 20  # that each variant adds to it by three words in a row, and as many by synchrony
+PROPOSED_TRACKS = 20  # that each variant adds by three words in a row, and as many by synchrony or votes
 SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony with every track is measured
-VOTED_TRACKS = 40  # that each variant adds in a larger one by descriptors
 DEFAULT_LIMIT = 10  # matches a search returns
 
 

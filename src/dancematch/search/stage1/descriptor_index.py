@@ -5,10 +5,11 @@ with product quantisation (faiss, the extra `scale`). A hit votes for one track 
 agree on both add up, as in audio fingerprinting.
 
 The index is built once there are too many tracks for the exact pass (`coarse_synchrony.py`), which takes
-minutes and is done beside searches; from then on tracks are added as they come. Removed tracks stay in it until
-it is built again: whoever asks must leave them out. faiss lets nobody search while another adds.
+minutes and is done beside searches; from then on tracks are added as they come. Removed tracks stay in it
+until it is built again and must be left out of what it finds. faiss is not searched while tracks are added.
 """
 
+import math
 import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -41,6 +42,7 @@ LAG_STEPS = 3  # that lags of one alignment may differ by
 FLOOR = 0.3  # similarity from which a hit counts
 _STEP_BITS = 16  # of an id: the descriptor's first step; the rest is the track
 _PIECE = 1 << 13  # tracks that are described at once
+_FEWEST = 1000  # descriptors that are worth an index
 
 
 class Votes(NamedTuple):
@@ -62,7 +64,7 @@ class DescriptorIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._index: Any = None  # faiss.IndexIVF
-        self.trained = 0  # tracks there were when it was built
+        self.trained = 0  # tracks there were when it was built, or too few of them moved
 
     @property
     def ready(self) -> bool:
@@ -77,9 +79,9 @@ class DescriptorIndex:
     def build(self, chunks: Sequence[PackedWords]) -> "DescriptorIndex":
         """Return a new index of all tracks of the chunks, in their order."""
         made, sample = DescriptorIndex(), _draw_sample(chunks)
-        if not len(sample):
-            return made
         made.trained = sum(map(len, chunks))
+        if len(sample) < _FEWEST:
+            return made
         made._index = _train(sample, sum(_count(chunk) for chunk in chunks))
         first = 0
         for chunk in chunks:
@@ -112,8 +114,8 @@ class DescriptorIndex:
             return [_no_votes() for _ in queries]
         similar, ids = self._nearest(values)
         ends = np.cumsum([len(one.values) for one in described])
-        parts = zip(described, np.split(similar, ends[:-1]), np.split(ids, ends[:-1]), strict=True)
-        return [count_votes(one.firsts, *hits) for one, *hits in parts]
+        hits = zip(described, np.split(similar, ends[:-1]), np.split(ids, ends[:-1]), strict=True)
+        return [count_votes(one.firsts, values, found) for one, values, found in hits]
 
     def _nearest(self, values: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
         import faiss
@@ -156,7 +158,8 @@ def describe_query(bones: BoneArray) -> Descriptors:
 def count_votes(firsts: NDArray[np.int64], similar: FloatArray, ids: NDArray[np.int64]) -> Votes:
     """Return the votes of hits [descriptors, neighbours]; an id below 0 is none.
 
-    A track has the best sum of any lag, over its own descriptors that were hit: how far beyond `FLOOR`, squared.
+    A track has the best sum of any lag, over its own descriptors that were hit: how far each is beyond
+    `FLOOR`, squared.
     """
     hit = (ids >= 0) & (similar > FLOOR)
     if not hit.any():
@@ -167,8 +170,8 @@ def count_votes(firsts: NDArray[np.int64], similar: FloatArray, ids: NDArray[np.
     weights = (similar[hit][order] - np.float32(FLOOR)) ** 2
     begins = np.flatnonzero(np.diff(tracks[order], prepend=-1))
     bounds = np.append(begins, len(order))
-    found = _best_lags(lags[order], steps[order], weights, bounds)
-    voted, offsets, scores = tracks[order][begins], *found
+    offsets, scores = _best_lags(lags[order], steps[order], weights, bounds)
+    voted = tracks[order][begins]
     best = np.lexsort((voted, -scores))
     return Votes(voted[best], offsets[best], scores[best])
 
@@ -187,7 +190,7 @@ def _describe_some(packed: PackedWords, begin: int, end: int) -> Descriptors:
 
 
 def _cells(descriptors: int) -> int:
-    return max(16, 1 << round(np.log2(max(1, descriptors / CELL_DESCRIPTORS))))
+    return max(16, 1 << round(math.log2(max(1, descriptors / CELL_DESCRIPTORS))))
 
 
 def _draw_sample(chunks: Sequence[PackedWords]) -> FloatArray:
@@ -208,7 +211,7 @@ def _train(sample: FloatArray, descriptors: int) -> Any:
     import faiss
 
     cells = min(_cells(descriptors), max(1, len(sample) // 39))  # faiss wants 39 per cell
-    index = faiss.index_factory(DIMENSIONS, f"IVF{cells},PQ{CODE_PARTS}x4fs", faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.index_factory(DIMENSIONS, f"IVF{cells},PQ{CODE_PARTS}x4fs", faiss.METRIC_INNER_PRODUCT)
     index.nprobe = PROBED
     index.train(sample)
     return index

@@ -1,6 +1,6 @@
-"""Descriptors of about a second of movement: the bones' directions, averaged over a few steps, of unit length.
+"""Descriptors of about a second of movement: bone directions averaged over a few steps, of unit length.
 
-Two descriptors' product is the correlation of the two segments at that lag, as in synchrony: the moving mean is
+The product of two is the correlation of the two segments at that lag, as in synchrony: the moving mean is
 taken out of bones already (`directions.py`). Segments in which the dancer hardly moves have none.
 """
 

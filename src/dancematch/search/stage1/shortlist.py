@@ -3,9 +3,9 @@
 Several ways lead onto the shortlist. By histogram, exactly: no recording that is left out has an entry more
 similar to the query than one that is taken, unless its dance has as many as it may have (`dance_limit.py`),
 all of them at least as similar. By three words in a row (`postings.py`), which finds short clips that a
-histogram cannot tell apart. And by synchrony, which finds what another person dances in other words at the same moments: of every track
-(`coarse_synchrony.py`) or, in a catalogue that is too large for that, by descriptors in an approximate index
-(`descriptor_index.py`), if there is one.
+histogram cannot tell apart. And by synchrony, which finds what another person dances in other words at the
+same moments: with every track (`coarse_synchrony.py`) or, in a catalogue that is too large for that, by
+descriptors in an approximate index (`descriptor_index.py`), if there is one.
 
 The result depends on the entries alone, not on where they are: `shortlist_recordings` asks a
 `CandidateSource`, which is the `SearchIndex` of this process or the shards of a cluster.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, VOTED_TRACKS, DanceFilter, Settings
+from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, DanceFilter, Settings
 from dancematch.search.stage1.coarse_synchrony import CoarseScores, score_coarsely
 from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.dance_limit import within_limit
@@ -96,7 +96,7 @@ class CandidateSource(Protocol):
         """Return the segments most in synchrony with the query, at most `PROPOSED_TRACKS`."""
 
     def segments_by_descriptors(self) -> list[ProposedSegments]:
-        """Return the segments that descriptors vote for, at most `VOTED_TRACKS`; none without an index."""
+        """Return the segments that descriptors vote for, at most `PROPOSED_TRACKS`; none without an index."""
 
 
 class Proposal(NamedTuple):
@@ -216,7 +216,7 @@ class LocalCandidates:
     def _most_voted(self, variant: Variant, votes: Votes) -> ProposedSegments:
         """The tracks with most votes for one variant, without removed ones."""
         kept = np.flatnonzero(self._are_allowed(votes.tracks))
-        kept = kept[self._within_limit(votes.tracks[kept], VOTED_TRACKS)]
+        kept = kept[self._within_limit(votes.tracks[kept], PROPOSED_TRACKS)]
         tracks = votes.tracks[kept]
         allowed = np.ones(len(tracks), np.bool_)
         return self._segments(variant, tracks, votes.offsets[kept], votes.scores[kept], allowed)
@@ -293,7 +293,7 @@ def shortlist_recordings(source: CandidateSource, variants: int, settings: Setti
     if settings.adds_synchrony(size.tracks):
         further = further + source.segments_by_synchrony()
     elif settings.ranked_by == "likelihood":
-        further = further + source.segments_by_descriptors()
+        further = [*further, *source.segments_by_descriptors()]
     return Proposal(chosen.dances, entries, _further_recordings(further, chosen, per_dance))
 
 
