@@ -22,6 +22,8 @@ from dancematch.cluster.sharded_search import ask_all, prepare_shards, search_sh
 from dancematch.model.tokeniser import load_background, load_model, shipped_models
 from dancematch.pipeline import cached_engine
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.search import engine as engine_module
+from dancematch.search import settings as search_settings
 from dancematch.search.engine import Engine, Query
 from dancematch.search.kernels.table import Signature, read_lines, read_signature
 from dancematch.search.metrics.registry import METRICS
@@ -73,6 +75,8 @@ def try_engine(name: str) -> None:
     dances = [(f"dance {n}", one) for n, one in enumerate(shuffled(background, entries, 1))]
     engine = Engine(model.codebook, dances[:100], background=background)
     engine.add([KnownTrack(n, dances[n][0], 1, dances[n][1], recording_key=n) for n in range(100, entries)])
+    search_engine(engine, dances[7][1])
+    engine.build_descriptors()
     search_engine(engine, dances[7][1])
     paper = Engine(model.codebook, dances, background=background, settings=SETTINGS["paper"])
     search_engine(paper, dances[7][1])
@@ -144,6 +148,7 @@ def loaded_lines() -> Iterator[str]:
 def main() -> None:
     """Do all of it."""
     cached_engine.MIN_CACHED_TRACKS = 2
+    search_settings.SYNCHRONY_TRACKS = engine_module.SYNCHRONY_TRACKS = FEW  # beyond it there are descriptors
     with event.install_recorder("numba:compile") as recorder, tempfile.TemporaryDirectory() as folder:
         for name in shipped_models():
             try_engine(name)

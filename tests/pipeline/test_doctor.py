@@ -14,6 +14,7 @@ from dancematch.cli import logs
 from dancematch.pipeline import checkup
 from dancematch.pipeline.checkup import OK, PROBLEM, WARNING, Finding, check_everything
 from dancematch.pose.blazepose.weights import FILES
+from dancematch.search import settings
 from databases import run_sql
 
 
@@ -82,6 +83,17 @@ def test_a_damaged_model_is_a_problem(tmp_path, monkeypatch):
     (model,) = found("model")
 
     assert (PROBLEM, "pip install --force-reinstall dancematch") == (model.state, model.advice)
+
+
+def test_a_catalogue_too_large_for_words_alone_is_told_which_extra_helps(catalogue, monkeypatch):
+    """Not where it is installed, nor in a small one."""
+    assert not [one for one in found("catalogue", str(catalogue)) if one.state != OK]
+    monkeypatch.setattr(settings, "SYNCHRONY_TRACKS", 2)
+    monkeypatch.setattr(checkup.util, "find_spec", lambda name: None if name == "faiss" else name)
+    (warning,) = [one for one in found("catalogue", str(catalogue)) if one.state != OK]
+
+    assert WARNING == warning.state
+    assert "pip install 'dancematch[scale]'" == warning.advice
 
 
 def test_little_room_is_a_warning(monkeypatch):

@@ -43,7 +43,8 @@ def slow_top(made: HistogramColumns, counts: np.ndarray, seen: np.ndarray, size:
     return every.rows[order].tolist(), every.scores[order].tolist()
 
 
-SEEN = st.lists(st.floats(0, 1, width=32), min_size=CHANNELS, max_size=CHANNELS).map(np.float32)
+SHARE = st.one_of(st.just(0.0), st.floats(2**-20, 1, width=32))
+SEEN = st.lists(SHARE, min_size=CHANNELS, max_size=CHANNELS).map(np.float32)
 
 
 @given(st.integers(0, 10_000), st.lists(SEEN, min_size=1, max_size=3))
@@ -73,7 +74,9 @@ def test_weights_are_as_large_as_sixteen_bits_allow():
     made = filled(some_words(40, 1))
     query = made._snapshot.query_cells(np.ones((CHANNELS, VOCABULARY)), np.ones(CHANNELS, np.float32))
     _, weights, cuts, _, _ = round_up_weights([query], HIGHEST)
-    sums = [HIGHEST * int(weights[a:b].sum(dtype=np.int64)) for a, b in zip(cuts[0], cuts[0][1:], strict=False)]
+    sums = [
+        HIGHEST * int(weights[a:b].sum(dtype=np.int64)) for a, b in zip(cuts[0], cuts[0][1:], strict=False)
+    ]
 
     assert all(0.99 * LARGEST < total <= LARGEST for total in sums)
 

@@ -129,6 +129,10 @@ class ShardedCandidates:
         found = ask_all(self._shards, "segments_by_synchrony", self._query)
         return [_merge_segments(of_one) for of_one in zip(*found, strict=True)]
 
+    def segments_by_descriptors(self) -> list[ProposedSegments]:
+        """Return none: shards have no index of descriptors, since theirs would not find the same."""
+        return []
+
 
 def _merge_ranked(found: Sequence[RankedEntries], size: int | None) -> RankedEntries:
     every = RankedEntries(*map(np.concatenate, zip(*found, strict=True)))

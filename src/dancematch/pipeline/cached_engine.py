@@ -60,7 +60,10 @@ class CachedEngine:
         with self._lock:
             if self._engine is None:
                 prepare_kernels()
-                self._engine = self._open() or self._build()
+                found = self._open()
+                if found is not None and found.wants_descriptors and self._shard is None:
+                    self._write_cache(found)  # written where faiss was not installed
+                self._engine = found or self._build()
                 return self._engine
             changes = self._store.changes(*self._state)
             if changes is None:
@@ -209,13 +212,15 @@ class CachedEngine:
     def _write_cache(self, engine: "Engine") -> None:
         """Write the cache in a thread of its own, while searches go on."""
         if self._may_cache:
-            self.close()
+            self._wait_for_writer()
             self._added = 0
             work = (engine, list(self._folders()), self._stamp())
             self._writer = threading.Thread(target=self._write_to_first, args=work, name="dancematch-cache")
             self._writer.start()
 
     def _write_to_first(self, engine: "Engine", folders: Sequence[Path], stamp: str) -> None:
+        if self._shard is None:  # what is approximate would not be the same in any number of shards
+            engine.build_descriptors()
         for folder in folders:
             try:
                 engine.save(folder, stamp)
@@ -229,6 +234,9 @@ class CachedEngine:
         if self._loader is not None:
             self._loader.join(_LOADING_SECONDS)
             self._loader = None
+        self._wait_for_writer()
+
+    def _wait_for_writer(self) -> None:
         if self._writer is not None:
             self._writer.join()
             self._writer = None

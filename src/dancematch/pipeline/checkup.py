@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dancematch.errors import DanceMatchError
+
+if TYPE_CHECKING:
+    from dancematch.catalogue.store import Store
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 
@@ -29,6 +33,7 @@ _EXTRAS = {  # the libraries of each, and what they are for
     "plot": (("matplotlib",), "pictures and reports"),
     "train": (("torch", "onnx", "matplotlib"), "dancematch train"),
     "benchmark": (("rapidfuzz",), "dancematch benchmark"),
+    "scale": (("faiss",), "dances found by movement, not by words alone, among more than 10,000"),
 }
 
 
@@ -167,6 +172,7 @@ def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]
         yield Finding("catalogue", OK, f"{store.where} is a catalogue")
         for wrong in find(store):
             yield Finding("catalogue", PROBLEM, wrong.problem, "put a backup back", wrong.dance)
+        yield from _check_size(store)
         if "://" not in store.where:
             path = Path(store.where).absolute()
             yield _room("catalogue", path.parent, max(LITTLE_ROOM, path.stat().st_size))
@@ -174,3 +180,17 @@ def check_catalogue(catalogue: str, *, quick: bool = False) -> Iterator[Finding]
         yield Finding("catalogue", PROBLEM, str(error))
     finally:
         store.close()
+
+
+def _check_size(store: "Store") -> Iterator[Finding]:
+    """Whether all routes of a search are there for a catalogue of this size."""
+    from dancematch.catalogue.stats import count_stats
+    from dancematch.search.settings import SYNCHRONY_TRACKS
+
+    try:
+        dancers = count_stats(store).dancers
+    except (TypeError, ValueError):  # such as a number that is none, which is among the problems
+        return
+    if dancers > SYNCHRONY_TRACKS and util.find_spec("faiss") is None:
+        says = f"{dancers:,} dancers: beyond {SYNCHRONY_TRACKS:,}, without faiss, words alone propose dances"
+        yield Finding("catalogue", WARNING, says, "pip install 'dancematch[scale]'")

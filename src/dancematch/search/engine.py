@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 from dancematch.errors import InputError, ModelMismatchError
 from dancematch.search.confidence.cohort import Cohort
 from dancematch.search.query import Query
-from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
+from dancematch.search.settings import (
+    ALL_DANCES,
+    DEFAULT_LIMIT,
+    DEFAULT_SETTINGS,
+    SYNCHRONY_TRACKS,
+    DanceFilter,
+    Settings,
+)
 from dancematch.search.stage1.columns import HistogramColumns
+from dancematch.search.stage1.descriptor_index import can_index
+from dancematch.search.stage1.descriptors import AVERAGED, HOP, LENGTH
 from dancematch.search.stage1.postings import Postings, choose_channels
 from dancematch.search.stage1.shortlist import Candidates, SearchIndex, find_candidates
 from dancematch.search.stage2.ranking import (
@@ -141,6 +150,7 @@ class Engine:
             numbers = index.word_store.append(packed)
             entries = index.entries.add(tracks)
             index.postings.enter(packed)
+            index.descriptors.add(packed, numbers.start)
             begins = packed.offsets[entries.tracks - numbers.start]
             bounds = begins + entries.firsts, begins + entries.lasts
             index.columns.append_words(packed.words, packed.seen, *bounds)
@@ -209,6 +219,29 @@ class Engine:
             self._require_model(query.fingerprint)
         return [Variant(query.fingerprint, self._codebook, statistics) for query in queries]
 
+    @property
+    def wants_descriptors(self) -> bool:
+        """Whether `build_descriptors` has anything to do."""
+        return can_index() and self.tracks > max(SYNCHRONY_TRACKS, 2 * self._index.descriptors.trained)
+
+    def build_descriptors(self) -> None:
+        """Index the descriptors of all tracks, where there are too many to measure synchrony with each.
+
+        Takes minutes for a million tracks; searches and changes go on meanwhile. Nothing is done without
+        faiss, or while there is an index that was trained on half as many tracks or more.
+        """
+        if not self.wants_descriptors:
+            return
+        index = self._index
+        chunks = index.word_store.chunks
+        made = index.descriptors.build(chunks)
+        with self._writing:
+            first = sum(map(len, chunks))
+            late = np.arange(first, len(index.word_store))  # those that came meanwhile
+            if len(late):
+                made.add(index.word_store.copy_tracks(late), first)
+            index.descriptors.take(made)
+
     def search_state(self) -> SearchState:
         """Return what searches compare with at this moment."""
         return SearchState(self._index, self._word_statistics(), self._codebook)
@@ -252,6 +285,7 @@ class Engine:
             "weighting": self._settings.weighting,
             "postings": postings.channels.tolist(),
             "windows": [WINDOW_SECONDS, WINDOW_STEP_SECONDS, WINDOWED_FROM_SECONDS],
+            "descriptors": [LENGTH, AVERAGED, HOP],
             "background": zlib.crc32(cohort.words.tobytes() + cohort.seen.tobytes()),
         }
 

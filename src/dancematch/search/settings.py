@@ -12,8 +12,8 @@ from dancematch.search.stage1.histogram import DEFAULT_WEIGHTING, Weighting
 ShortlistRule = Literal["capped", "paper", "all"]
 CAP = 200  # recordings that the histograms put on the shortlist
 RECORDINGS_PER_DANCE = 4  # on the shortlist, the most similar: one dance must not displace others
-PROPOSED_TRACKS = 20  # that each variant adds to it by three words in a row, and as many by synchrony
-SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony adds any
+PROPOSED_TRACKS = 20  # that each variant adds by three words in a row, and as many by synchrony or votes
+SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony with every track is measured
 DEFAULT_LIMIT = 10  # matches a search returns
 
 
@@ -59,7 +59,7 @@ class Settings:
         return max(recordings // 2, capped) if self.shortlist == "paper" else capped
 
     def adds_synchrony(self, tracks: int) -> bool:
-        """Return whether synchrony adds to the shortlist of a catalogue of so many tracks."""
+        """Return whether synchrony is measured with every track of a catalogue of so many."""
         return self.ranked_by == "likelihood" and tracks <= SYNCHRONY_TRACKS
 
 

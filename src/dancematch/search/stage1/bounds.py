@@ -52,8 +52,8 @@ def round_up_weights(queries: Sequence[QueryCells], highest: int) -> BoundCells:
 
 def _round_up(query: QueryCells, highest: int) -> tuple[NDArray[np.uint16], FloatArray]:
     """The weights of one query's cells, and what a sum of 1 stands for per channel."""
-    cells, weights, cuts, _, units = query
-    counts = np.diff(cuts.astype(np.int64))
+    _, weights, cuts, _, units = query
+    counts = cuts[1:].astype(np.int64) - cuts[:-1]
     channels = np.repeat(np.arange(len(counts)), counts)
     totals = np.bincount(channels, weights, len(counts))
     # Rounding up adds less than 1 per cell.
@@ -100,9 +100,10 @@ def bound_scores(known, queries, sums):  # type: ignore[no-untyped-def]
             own, total = slice(cuts[query, channel], cuts[query, channel + 1]), totals[query]
             sums[:entries] = 0
             add_cells(occurrences, cells[own], weights[own], sums)
-            factor = shown * units[query, channel] * steps[channel]
+            factor = units[query, channel] * steps[channel]
             for entry in range(entries):
-                total[entry] += np.float32(np.int32(sums[entry])) * np.float32(np.int32(norms[entry])) * factor
+                product = np.float32(np.int32(sums[entry])) * np.float32(np.int32(norms[entry]))
+                total[entry] += shown * (product * factor)
             for entry in range(shared.shape[1]):
                 shared[query, entry] += shown if norms[entry] > 0 else np.float32(0)
     for query in range(len(cuts)):

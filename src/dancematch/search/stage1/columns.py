@@ -33,7 +33,14 @@ from dancematch.search.stage1.histogram import (
 from dancematch.search.stage1.norms import Weights
 from dancematch.search.stage1.scan import QueryCells
 from dancematch.search.stage1.snapshot import Snapshot
-from dancematch.search.stage1.top_entries import OpenBlock, ReadWords, Scanned, TopEntries, find_top, score_all
+from dancematch.search.stage1.top_entries import (
+    OpenBlock,
+    ReadWords,
+    Scanned,
+    TopEntries,
+    find_top,
+    score_all,
+)
 from dancematch.search.words.word_usage import DocumentFrequencies
 from dancematch.types import Fingerprint, FloatArray
 
@@ -201,9 +208,7 @@ class HistogramColumns:
         blocks = [OpenBlock(block, norms, _open(block, among)) for block, norms in snapshot.parts()]
         kept = min(size, max(1, snapshot.entries))
         cells = self.channels, self.vocabulary
-        return find_top(
-            Scanned(blocks, query_cells, cells, count_codes(self.weighting), read_words), kept
-        )
+        return find_top(Scanned(blocks, query_cells, cells, count_codes(self.weighting), read_words), kept)
 
     def scores(self, query: ArrayLike, seen: ArrayLike) -> TopEntries:
         """Return the score of every entry, in the order of their numbers."""
@@ -275,4 +280,3 @@ def _open(block: EntryBlock, among: NDArray[np.bool_] | None) -> NDArray[np.bool
         return block.alive
     reached = block.ids < len(among)
     return freeze(block.alive & reached & among[np.where(reached, block.ids, 0)])
-

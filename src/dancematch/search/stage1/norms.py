@@ -10,7 +10,7 @@ Letters: C channels, cells = C * K, N entries.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Norms(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Memory of all arrays."""
-        arrays = (self.inverse, *self.coarse, *self.squares)
+        arrays: list[NDArray[Any]] = [self.inverse, *self.coarse, *self.squares]
         return sum(array.nbytes for array in arrays)
 
 
@@ -103,10 +103,8 @@ def round_up(
     inverse: FloatArray, channels: Iterable[int] | None = None, earlier: CoarseNorms | None = None
 ) -> CoarseNorms:
     """Return inverse norms as bounds read them; `earlier` ones hold for all but these channels."""
-    if earlier is None:
-        coarse, steps = np.zeros(inverse.shape, np.uint16), np.zeros(len(inverse), np.float32)
-    else:
-        coarse, steps = (array.copy() for array in earlier)
+    empty: CoarseNorms = np.zeros(inverse.shape, np.uint16), np.zeros(len(inverse), np.float32)
+    coarse, steps = empty if earlier is None else (earlier[0].copy(), earlier[1].copy())
     for channel in range(len(inverse)) if channels is None else channels:
         steps[channel] = round_up_norms(inverse[channel], coarse[channel])
     return freeze(coarse), freeze(steps)

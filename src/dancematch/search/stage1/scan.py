@@ -35,7 +35,10 @@ def quantise_weights(
 
 @kernel
 def add_cells(occurrences, cells, weights, sums):  # type: ignore[no-untyped-def]
-    """Add each cell's weight times the code to every entry that has the cell; sums are of the weights' type."""
+    """Add each cell's weight times the code to every entry that has the cell.
+
+    Sums are of the weights' type.
+    """
     (groups, codes, ends, places), (rows, nibbles) = occurrences
     kind = weights.dtype.type
     chosen, shares = np.zeros(len(cells) + 3, np.int64), np.zeros(len(cells) + 3, weights.dtype)

@@ -1,10 +1,11 @@
 """Stage one: which recordings go to stage two, out of all.
 
-Three ways lead onto the shortlist. By histogram, exactly: no recording that is left out has an entry more
+Several ways lead onto the shortlist. By histogram, exactly: no recording that is left out has an entry more
 similar to the query than one that is taken, unless its dance has as many as it may have (`dance_limit.py`),
 all of them at least as similar. By three words in a row (`postings.py`), which finds short clips that a
-histogram cannot tell apart. And, in a catalogue that is not too large for it, by synchrony
-(`coarse_synchrony.py`), which finds what another person dances in other words at the same moments.
+histogram cannot tell apart. And by synchrony, which finds what another person dances in other words at the
+same moments: with every track (`coarse_synchrony.py`) or, in a catalogue that is too large for that, by
+descriptors in an approximate index (`descriptor_index.py`), if there is one.
 
 The result depends on the entries alone, not on where they are: `shortlist_recordings` asks a
 `CandidateSource`, which is the `SearchIndex` of this process or the shards of a cluster.
@@ -12,7 +13,7 @@ The result depends on the entries alone, not on where they are: `shortlist_recor
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, DanceFilter,
 from dancematch.search.stage1.coarse_synchrony import CoarseScores, score_coarsely
 from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.dance_limit import within_limit
+from dancematch.search.stage1.descriptor_index import DescriptorIndex, Votes
 from dancematch.search.stage1.postings import Postings, Tally
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.thread_pool import parallel_map
@@ -93,6 +95,9 @@ class CandidateSource(Protocol):
     def segments_by_synchrony(self) -> list[ProposedSegments]:
         """Return the segments most in synchrony with the query, at most `PROPOSED_TRACKS`."""
 
+    def segments_by_descriptors(self) -> list[ProposedSegments]:
+        """Return the segments that descriptors vote for, at most `PROPOSED_TRACKS`; none without an index."""
+
 
 class Proposal(NamedTuple):
     """Proposed recordings, by the numbers of their source."""
@@ -127,6 +132,7 @@ class SearchIndex:
     word_store: WordStore
     columns: HistogramColumns
     postings: Postings
+    descriptors: DescriptorIndex = field(default_factory=DescriptorIndex)
 
 
 class LocalCandidates:
@@ -184,20 +190,36 @@ class LocalCandidates:
         most, postings = PROPOSED_TRACKS, self._index.postings
         while True:
             votes = postings.search(variant.fingerprint, most, tally)
-            places = self._within_limit(votes.entries)
+            places = self._within_limit(votes.entries, PROPOSED_TRACKS)
             if len(places) == PROPOSED_TRACKS or len(votes.entries) < most:
                 break
             most *= _WIDENING
         tracks = votes.entries[places]
-        # A track may have been added since `_allowed` was computed.
-        allowed = np.append(self._allowed, False)[np.minimum(tracks, len(self._allowed))]
+        allowed = self._are_allowed(tracks)
         return self._segments(variant, tracks, votes.offsets[places], votes.scores[places], allowed)
 
-    def _within_limit(self, tracks: IntArray) -> NDArray[np.intp]:
+    def _are_allowed(self, tracks: IntArray) -> NDArray[np.bool_]:
+        """Whether the search may find tracks; one may have been added since `_allowed` was computed."""
+        return np.append(self._allowed, False)[np.minimum(tracks, len(self._allowed))]
+
+    def _within_limit(self, tracks: IntArray, most: int) -> NDArray[np.intp]:
         """The places of the first tracks, best first, without those that one dance has too many of."""
         entries = self._index.entries
         dances, recordings = entries.dances_of(tracks), entries.recordings_of(tracks)
-        return np.flatnonzero(within_limit(dances, recordings, self._per_dance))[:PROPOSED_TRACKS]
+        return np.flatnonzero(within_limit(dances, recordings, self._per_dance))[:most]
+
+    def segments_by_descriptors(self) -> list[ProposedSegments]:
+        """Return the segments that descriptors vote for."""
+        found = self._index.descriptors.search([bones_of(one.fingerprint) for one in self._variants])
+        return [self._most_voted(*one) for one in zip(self._variants, found, strict=True)]
+
+    def _most_voted(self, variant: Variant, votes: Votes) -> ProposedSegments:
+        """The tracks with most votes for one variant, without removed ones."""
+        kept = np.flatnonzero(self._are_allowed(votes.tracks))
+        kept = kept[self._within_limit(votes.tracks[kept], PROPOSED_TRACKS)]
+        tracks = votes.tracks[kept]
+        allowed = np.ones(len(tracks), np.bool_)
+        return self._segments(variant, tracks, votes.offsets[kept], votes.scores[kept], allowed)
 
     def segments_by_synchrony(self) -> list[ProposedSegments]:
         """Return the segments most in synchrony with the query."""
@@ -214,7 +236,7 @@ class LocalCandidates:
             least = np.partition(scores, -most)[-most] if len(scores) > most else 0
             near = np.flatnonzero((scores >= least) & (scores > 0))
             best = tracks[near[np.argsort(-scores[near], kind="stable")[:most]]]
-            places = self._within_limit(best)
+            places = self._within_limit(best, PROPOSED_TRACKS)
             if len(places) == PROPOSED_TRACKS or len(best) < most:
                 break
             most *= _WIDENING
@@ -270,6 +292,8 @@ def shortlist_recordings(source: CandidateSource, variants: int, settings: Setti
     further = source.segments_by_trigrams()
     if settings.adds_synchrony(size.tracks):
         further = further + source.segments_by_synchrony()
+    elif settings.ranked_by == "likelihood":
+        further = [*further, *source.segments_by_descriptors()]
     return Proposal(chosen.dances, entries, _further_recordings(further, chosen, per_dance))
 
 

@@ -5,8 +5,8 @@ bound than the lowest of theirs; if that is below the last score that is asked f
 Otherwise more are kept. Where bounds are worth nothing, because sixteen bits are too few for the query or
 because nearly all entries are asked for, every entry is scored.
 
-Entries are scored from their words, where these can be read: the columns of a block hold a few entries' counts
-far apart.
+Entries are scored from their words, where these can be read: in the columns of a block the counts of one
+entry lie far apart.
 """
 
 from collections.abc import Callable, Sequence

@@ -79,7 +79,7 @@ class _Compared:
         self._shown, self._seen = np.repeat(shown, 2, axis=1), np.repeat(seen, 2, axis=1)
 
     def sums(self, lines: Values) -> Values:
-        """Product, both energies, and the share of bones that both show, per step of the query: [lines, 4, Q].
+        """Product, both energies, and the share of bones that both show, per step: [lines, 4, Q].
 
         `lines` [lines, Q]: the place in the reference that each step meets.
         """

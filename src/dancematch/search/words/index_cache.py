@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.columns_cache import write_columns
+from dancematch.search.stage1.descriptor_index import DescriptorIndex
 from dancematch.search.stage1.postings import PostingRun, Postings
 from dancematch.search.stage1.shortlist import SearchIndex
 from dancematch.search.words.array_folder import (
@@ -32,7 +33,7 @@ from dancematch.search.words.word_store import WordStore
 from dancematch.tracks import PackedWords
 from dancematch.types import BONE_NUMBERS
 
-FORMAT = 4
+FORMAT = 5
 ABOUT = "engine.json"
 # Unchecked where they are large: no number in them leads outside an array.
 _UNCHECKED = {"words", "seen", "bones", "keys", "starts", "occurrences", "times"}
@@ -87,6 +88,7 @@ def _write(folder: Path, stamp: str, model: Mapping[str, Any], index: SearchInde
         "facts": (FACTS, [stored.facts]),
         "living": (np.bool_, [stored.alive]),
         "entries": (ENTRY, [stored.entries]),
+        "descriptors": (np.uint8, [index.descriptors.pack()]),
     }
     checks = {name: write_parts(_path(folder, name), *parts) for name, parts in arrays.items()}
     write_columns(folder, index.columns.contents(stamp))
@@ -101,6 +103,7 @@ def _write(folder: Path, stamp: str, model: Mapping[str, Any], index: SearchInde
         "steps": sum(len(packed.words) for packed in chunks),
         "runs": [[len(run.keys), len(run.entries)] for run in runs],
         "background": len(index.entries.background),
+        "trained": index.descriptors.trained,
     }
     write_json(folder / ABOUT, about)
 
@@ -153,7 +156,8 @@ def _read(folder: Path, about: Mapping[str, Any], columns: HistogramColumns) -> 
     postings.restore(runs, stored.alive.copy())
     entries = Entries.restore(stored, about["background"])
     word_store = WordStore(model["vocabulary"], model["model_id"], [packed] if tracks else ())
-    return SearchIndex(entries, word_store, columns, postings)
+    descriptors = DescriptorIndex.unpack(whole("descriptors", np.uint8), about["trained"])
+    return SearchIndex(entries, word_store, columns, postings, descriptors)
 
 
 def _require_whole(stored: StoredEntries, tracks: int, columns: HistogramColumns) -> None:
