@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancematch.errors import WeightsError
+from dancematch.pose.blazepose.cutting import remove_output
 
 Floats = NDArray[np.float32]
 
@@ -56,27 +57,3 @@ def _silence_stderr() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-
-
-def remove_output(model: bytes, shape: tuple[int, ...]) -> bytes:
-    """Return a network file without the output of this shape and the operators that serve only it.
-
-    The interpreter runs every operator of a file, read or not. The other outputs stay
-    identical.
-    """
-    import flatbuffers  # type: ignore[import-untyped]
-    from ai_edge_litert import schema_py_generated as schema
-
-    tree: Any = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(model, 0))
-    graph = tree.subgraphs[0]
-    graph.outputs = [i for i in graph.outputs if tuple(graph.tensors[i].shape) != shape]
-    needed = {int(i) for i in graph.outputs}
-    kept = []
-    for operator in reversed(graph.operators):
-        if needed.intersection(int(i) for i in operator.outputs):
-            needed.update(int(i) for i in operator.inputs)
-            kept.append(operator)
-    graph.operators = kept[::-1]
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
