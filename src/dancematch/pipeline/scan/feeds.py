@@ -59,17 +59,17 @@ def cut_motion(motion: Motion, start: float, end: float) -> Motion | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Poses:
+class SeenPoses:
     """What an estimator saw of one person, at the times of the frames."""
 
     times: NDArray[np.float64]  # [n] seconds
     world: FloatArray  # [n, joints, 3]
     visibility: FloatArray  # [n, joints]
 
-    def since(self, seconds: float) -> "Poses":
+    def since(self, seconds: float) -> "SeenPoses":
         """Those later than that."""
         later = self.times > seconds
-        return Poses(self.times[later], self.world[later], self.visibility[later])
+        return SeenPoses(self.times[later], self.world[later], self.visibility[later])
 
 
 class TrackFeed:
@@ -78,22 +78,22 @@ class TrackFeed:
     def __init__(self, track: Track) -> None:
         self.skeleton: Skeleton = track.skeleton
         self._start = float(track.times[0])
-        self._poses = Poses(track.times, track.world, track.visibility)
+        self._poses = SeenPoses(track.times, track.world, track.visibility)
 
     @property
     def span(self) -> Span:
         """From the first pose to the latest."""
         return Span(self._start, max(float(self._poses.times[-1]), self._start + 1e-3))
 
-    def poses_since(self, seconds: float) -> Poses:
+    def poses_since(self, seconds: float) -> SeenPoses:
         """The poses later than that, as far as they are not forgotten."""
         return self._poses.since(seconds)
 
     def append(self, track: Track) -> None:
         """Add the poses of a track that are later than all that are known."""
-        new = Poses(track.times, track.world, track.visibility).since(float(self._poses.times[-1]))
+        new = SeenPoses(track.times, track.world, track.visibility).since(float(self._poses.times[-1]))
         pairs = ((getattr(self._poses, name), getattr(new, name)) for name in vars(new))
-        self._poses = Poses(*(np.concatenate(pair) for pair in pairs))
+        self._poses = SeenPoses(*(np.concatenate(pair) for pair in pairs))
 
     def shares(self, track: Track) -> int:
         """How many poses of a track, which an estimator told anew, are these very ones."""
