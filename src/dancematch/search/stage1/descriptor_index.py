@@ -45,7 +45,7 @@ _PIECE = 1 << 13  # tracks that are described at once
 _FEWEST = 1000  # descriptors that are worth an index
 
 
-class Votes(NamedTuple):
+class DescriptorVotes(NamedTuple):
     """Tracks that were voted for, best first; equal ones in the order of their numbers."""
 
     tracks: NDArray[np.int64]
@@ -106,7 +106,7 @@ class DescriptorIndex:
         with self._lock:
             self._index, self.trained = other._index, other.trained
 
-    def search(self, queries: Sequence[BoneArray]) -> list[Votes]:
+    def search(self, queries: Sequence[BoneArray]) -> list[DescriptorVotes]:
         """Return what the descriptors of each variant of a query vote for."""
         described = [describe_query(bones) for bones in queries]
         values = np.concatenate([one.values for one in described])
@@ -155,7 +155,7 @@ def describe_query(bones: BoneArray) -> Descriptors:
     return describe_tracks(Bones(bones, np.array([0, len(bones)])), hop)
 
 
-def count_votes(firsts: NDArray[np.int64], similar: FloatArray, ids: NDArray[np.int64]) -> Votes:
+def count_votes(firsts: NDArray[np.int64], similar: FloatArray, ids: NDArray[np.int64]) -> DescriptorVotes:
     """Return the votes of hits [descriptors, neighbours]; an id below 0 is none.
 
     A track has the best sum of any lag, over its own descriptors that were hit: how far each is beyond
@@ -173,11 +173,11 @@ def count_votes(firsts: NDArray[np.int64], similar: FloatArray, ids: NDArray[np.
     offsets, scores = _best_lags(lags[order], steps[order], weights, bounds)
     voted = tracks[order][begins]
     best = np.lexsort((voted, -scores))
-    return Votes(voted[best], offsets[best], scores[best])
+    return DescriptorVotes(voted[best], offsets[best], scores[best])
 
 
-def _no_votes() -> Votes:
-    return Votes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
+def _no_votes() -> DescriptorVotes:
+    return DescriptorVotes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 def _count(packed: PackedWords) -> int:

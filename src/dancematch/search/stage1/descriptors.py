@@ -19,7 +19,7 @@ AVERAGED = 3  # steps per row of it
 DIMENSIONS = LENGTH // AVERAGED * BONE_NUMBERS
 HOP = 8  # steps from one to the next in a known track
 QUERY_HOP = 3  # in a query, at least
-_STILL = 4 * TREMBLE * BONE_SCALE**2 * LENGTH // AVERAGED  # energy below which somebody hardly moves
+_STILL = 4 * TREMBLE * BONE_SCALE**2 * LENGTH // AVERAGED  # energy of a dancer who hardly moves
 
 
 class Descriptors(NamedTuple):
