@@ -23,7 +23,7 @@ from dancematch.search.settings import ALL_DANCES, PROPOSED_TRACKS, DanceFilter,
 from dancematch.search.stage1.coarse_synchrony import CoarseScores, score_coarsely
 from dancematch.search.stage1.columns import HistogramColumns
 from dancematch.search.stage1.dance_limit import within_limit
-from dancematch.search.stage1.descriptor_index import DescriptorIndex, Votes
+from dancematch.search.stage1.descriptor_index import DescriptorIndex, DescriptorVotes
 from dancematch.search.stage1.postings import Postings, Tally
 from dancematch.search.stage2.variant import Variant
 from dancematch.search.thread_pool import parallel_map
@@ -213,7 +213,7 @@ class LocalCandidates:
         found = self._index.descriptors.search([bones_of(one.fingerprint) for one in self._variants])
         return [self._most_voted(*one) for one in zip(self._variants, found, strict=True)]
 
-    def _most_voted(self, variant: Variant, votes: Votes) -> ProposedSegments:
+    def _most_voted(self, variant: Variant, votes: DescriptorVotes) -> ProposedSegments:
         """The tracks with most votes for one variant, without removed ones."""
         kept = np.flatnonzero(self._are_allowed(votes.tracks))
         kept = kept[self._within_limit(votes.tracks[kept], PROPOSED_TRACKS)]
