@@ -92,7 +92,7 @@ def test_a_fixed_method_takes_no_options_for_words(ask):
     [
         (["video"], "the suite video needs --views"),
         (["aist-genre", "--seconds", 2], "--seconds belongs to the suite excerpt"),
-        (["excerpt", "--unknown", "."], "--unknown belongs to the suite open-set"),
+        (["excerpt", "--unknown", "."], "--unknown belongs to the suites open-set and medley"),
         (["excerpt", "--leave-out", 3], "--leave-out belongs to the suites aist-genre and aist-choreography"),
         (["open-set", "--refit", "--query-genres", "BR"], "which open-set needs"),
         (["aist-genre", "benchmark"], "run it by itself"),

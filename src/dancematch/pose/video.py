@@ -283,7 +283,7 @@ class _FrameClock:
 
     def __init__(self, stream: "VideoStream") -> None:
         self._step = 1 / _rate(stream)
-        self._base = stream.time_base
+        self._base: Fraction | None = None
         self._origin: Fraction | None = None
         self._last = Fraction(-1)
 
@@ -294,7 +294,7 @@ class _FrameClock:
         if stamp is None or base is None:
             return self._tick(self._last + self._step if self._last >= 0 else Fraction(0))
         if self._origin is None:
-            self._origin = stamp * base
+            self._origin, self._base = stamp * base, base
         now = stamp * base - self._origin
         if now < self._last - 1:  # the stream's own clock was set back, as in joined recordings
             self._origin -= self._last + self._step - now
