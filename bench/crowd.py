@@ -5,6 +5,9 @@ perturbed twice by seed (turned by up to 40 degrees, half of them mirrored, then
 another tempo), and put into words by the shipped network. A million perturbed motions would take days to
 put into words, so a track of the crowd is spliced of the pool's words and bones: segments of 1.6 to 4 s, each
 by a coin of the same dance as the first or of the same set. 66 words (8.8 s), one entry per track.
+
+A spliced track mixes the words of several dances, so its histogram is less like any query's than that of a
+whole dance: for the route by words this crowd is easier than as many dances would be, for descriptors not.
 """
 
 import hashlib

@@ -26,4 +26,6 @@ keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --s
 keep pose .venv/bin/python bench/pose.py --json "$@"
 keep serve .venv/bin/python bench/serve.py --entries 100000 --seconds 10
 keep scale .venv/bin/python bench/scale.py --entries 50000
+# What eval/studies/make_views.py rendered, and the folder of all data sets:
+# keep recall .venv/bin/python bench/recall.py DATA VIEWS --tracks 100000 1000000 --cache FOLDER
 keep scale-million .venv/bin/python bench/scale.py --entries 1000000 --clips 0
