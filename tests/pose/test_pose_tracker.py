@@ -59,6 +59,42 @@ def test_one_dancer_is_tracked_with_few_detections():
     assert stage.looks < 30
 
 
+def looked_at(stage: Stage, seconds: float, steady_fps: float | None) -> list[float]:
+    """The times of the frames that a tracker chooses among 20 per second."""
+    tracker = Tracker(stage, max_dancers=6, steady_fps=steady_fps)
+    chosen = []
+    for stage.seconds in np.arange(0, seconds, 1 / 20).tolist():
+        if tracker.is_due(stage.seconds):
+            tracker.step(stage.seconds, FRAME)
+            chosen.append(stage.seconds)
+    return chosen
+
+
+def test_while_everybody_is_firmly_tracked_fewer_frames_are_looked_at():
+    """All of the first second, then every other; without a steady rate all."""
+    stage = Stage(Person(walking(200, 1000, 4), size=600))
+
+    assert 21 + 29 == pytest.approx(len(looked_at(stage, 4, 10.0)), abs=1)
+    assert 0.1 == pytest.approx(np.diff(looked_at(stage, 4, 10.0))[25:].max())
+    assert 80 == len(looked_at(stage, 4, None))
+
+
+def test_while_a_person_is_new_or_was_just_lost_every_frame_is_looked_at():
+    """One of two goes at 2 s and is back at 4 s: all frames for half a second, and for the first one back."""
+    stage = Stage(
+        Person(still(300), size=500, colour=1), Person(during(still(900), (0, 2), (4, 6)), size=500, colour=2)
+    )
+    chosen = np.array(looked_at(stage, 6, 10.0))
+    spans = [(1.1, 2), (2.1, 2.4), (3, 4), (4.6, 5), (5.7, 6)]
+    rates = [((chosen >= start) & (chosen < end)).sum() / (end - start) for start, end in spans]
+
+    assert [10, 20, 10, 20, 10] == pytest.approx(rates, abs=3)
+
+
+def test_nobody_is_looked_for_in_every_frame_of_an_empty_picture():
+    assert 20 == pytest.approx(len(looked_at(Stage(Person(during(still(300)))), 2, 10.0)), abs=1)
+
+
 def test_all_people_are_found_in_the_first_frame():
     """Five small dancers in a row are five identities from the start, each on one body."""
     stage = Stage(*(Person(still(150 + 245 * i), size=110, colour=i) for i in range(5)))

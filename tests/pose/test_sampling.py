@@ -1,4 +1,3 @@
-import threading
 from pathlib import Path
 
 import av
@@ -12,7 +11,6 @@ from dancematch.pipeline.analysis.extract import extract
 from dancematch.pose.blazepose import BlazePose, estimator
 from dancematch.pose.picture import Picture
 from dancematch.pose.processor_threads import VARIABLE, available_threads, share_of_threads
-from dancematch.pose.read_ahead import ReadAhead
 from dancematch.pose.sampling import FrameSampler
 from dancematch.pose.track import Track
 from dancematch.pose.video import VideoLimits, read_frames
@@ -69,16 +67,34 @@ def test_a_frame_that_is_used_is_never_left_out_by_the_decoder(milliseconds, cha
     assert set(take(sorted(stored))) <= decoded
 
 
+@given(st.dictionaries(st.integers(0, 5000), st.booleans(), min_size=1), st.randoms(use_true_random=False))
+def test_of_each_interval_a_frame_is_decoded(milliseconds, chance):
+    """Also where the decoder prefers frames that others refer to, which it decodes in any case."""
+    stored = list(milliseconds.items())
+    chance.shuffle(stored)
+    sampler = FrameSampler(10.0)
+    decoded = [
+        stamp / 1000
+        for stamp, referred in stored
+        if sampler.may_take(stamp / 1000, referred=referred) or referred
+    ]
+
+    assert len(take(sorted(stamp / 1000 for stamp in milliseconds))) == len(take(sorted(decoded)))
+
+
 def test_frames_that_are_not_used_are_not_converted(tmp_path, monkeypatch):
-    """Of 50 frames in two seconds, twenty become pictures."""
+    """Of 50 frames in two seconds, twenty become pictures, each once, when they are asked for."""
     converted = []
     render = Picture.render
     monkeypatch.setattr(
         Picture, "render", lambda own, frame: converted.append(frame.pts) or render(own, frame)
     )
     frames = list(read_frames(write_clip(tmp_path / "clip.mp4", range(0, 2000, 40)), fps=10.0))
+    assert [] == converted
 
+    pictures = [frame.image for frame in frames + frames]
     assert 20 == len(frames) == len(converted)
+    assert all(one is two for one, two in zip(pictures[:20], pictures[20:], strict=True))
 
 
 def _moving_clip(path: Path, seconds: int = 4) -> Path:
@@ -96,94 +112,50 @@ def _moving_clip(path: Path, seconds: int = 4) -> Path:
 
 
 def test_frames_that_are_left_out_change_no_other_picture(tmp_path):
-    """What the decoder skips is no part of what is used: the same times and the same pixels."""
+    """What the decoder skips is no part of what is used: one frame per tenth, with the same pixels."""
     clip = _moving_clip(tmp_path / "clip.mp4")
     every = {frame.seconds: frame.image for frame in read_frames(clip)}
     used = {frame.seconds: frame.image for frame in read_frames(clip, fps=10.0)}
 
-    assert take(list(every)) == list(used)
+    assert len(take(list(every))) == len(used)
+    assert np.abs(np.subtract(take(list(every)), list(used))).max() < 0.1
     assert all(np.array_equal(every[seconds], image) for seconds, image in used.items())
 
 
-def decoders() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "dancematch-decoder"]
-
-
-def test_reading_ahead_gives_the_same_frames(tmp_path):
-    clip = _moving_clip(tmp_path / "clip.mp4", 1)
-    plain = list(read_frames(clip))
-    with read_frames(clip) as reader, ReadAhead(reader) as frames:
-        ahead = list(frames)
-
-    assert [frame.seconds for frame in plain] == [frame.seconds for frame in ahead]
-    assert all(np.array_equal(one.image, two.image) for one, two in zip(plain, ahead, strict=True))
-    assert [] == decoders()
-
-
-def test_the_decoding_thread_ends_when_its_frames_are_not_wanted_any_more(tmp_path):
-    with read_frames(_moving_clip(tmp_path / "clip.mp4")) as reader, ReadAhead(reader) as frames:
-        next(frames)
-        assert 1 == len(decoders())
-
-    assert [] == decoders()
-
-
-def test_what_goes_wrong_while_decoding_is_raised_where_the_frames_are_used(tmp_path):
-    """The frames before a limit come first, then the error, then nothing; no thread is left."""
+def test_a_limit_met_while_decoding_comes_after_the_frames_before_it(tmp_path):
     clip = write_clip(tmp_path / "clip.mkv", range(0, 3000, 100))
     reader = read_frames(clip)
     reader._limits = VideoLimits(max_seconds=1.0)  # past the header: only the frames tell the length
-    with reader, ReadAhead(reader) as frames:
-        seen = [next(frames).seconds for _ in range(11)]
+    with reader:
+        seen = [next(reader).seconds for _ in range(11)]
         with pytest.raises(VideoError, match="above the limit of 1 s"):
-            next(frames)
-        assert [] == list(frames)
+            next(reader)
 
     assert [number / 10 for number in range(11)] == pytest.approx(seen)
-    assert [] == decoders()
 
 
-def test_a_damaged_clip_reads_ahead_as_far_as_it_goes(tmp_path, caplog):
-    """A clip that breaks off is called truncated, in a thread as without, at any rate."""
+def test_a_damaged_clip_is_read_as_far_as_it_goes(tmp_path, caplog):
+    """A clip that breaks off is called truncated, at any rate."""
     whole = _moving_clip(tmp_path / "whole.mkv", 8).read_bytes()
     (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
-    with read_frames(tmp_path / "cut.mkv", fps=10.0) as reader, ReadAhead(reader) as frames:
-        count = len(list(frames))
+    with read_frames(tmp_path / "cut.mkv", fps=10.0) as reader:
+        count = len(list(reader))
 
     assert 20 < count < 60
     assert reader.truncated
     assert "breaks off" in caplog.text
 
 
-class _Failing(Stage):
-    def pose(self, _image, _region):
-        raise MemoryError
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_estimator_that_fails_leaves_no_thread(tmp_path, monkeypatch, threads):
-    clip = _moving_clip(tmp_path / "clip.mp4")
-    monkeypatch.setattr(estimator, "load_weights", lambda _: {})
-    network = BlazePose(threads=threads)
-    network._networks = _Failing(Person(lambda _: (64, 48), size=80))
-    with pytest.raises(MemoryError):
-        network.tracks(clip)
-
-    assert [] == decoders()
-
-
 @pytest.mark.parametrize(("fps", "count"), [(10.0, 40), (None, 120)])
 def test_the_rate_of_poses_is_a_choice(tmp_path, monkeypatch, fps, count):
     """Ten per second or, for animation, every frame; the clip is as long as its last frame says."""
     monkeypatch.setattr(estimator, "load_weights", lambda _: {})
-    tracks = []
-    for threads in (1, 2):
-        network = BlazePose(fps=fps, threads=threads)
-        network._networks = Stage(Person(lambda _: (64, 48), size=80))
-        tracks += network.tracks(_moving_clip(tmp_path / f"{threads}.mp4"))
+    network = BlazePose(fps=fps)
+    network._networks = Stage(Person(lambda _: (64, 48), size=80))
+    (track,) = network.tracks(_moving_clip(tmp_path / "clip.mp4"))
 
-    assert [count] * 2 == [len(track.times) for track in tracks]
-    assert [pytest.approx(119 / 30, abs=0.1)] * 2 == [track.clip_seconds for track in tracks]
+    assert count == len(track.times)
+    assert pytest.approx(119 / 30, abs=0.1) == track.clip_seconds
 
 
 def test_threads_are_those_that_a_process_may_use(monkeypatch):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from dancematch.errors import VideoError
 from dancematch.pose.picture import Image, Picture
+from dancematch.pose.references import reference_test
 from dancematch.pose.sampling import FrameSampler
 
 if TYPE_CHECKING:
@@ -72,12 +74,18 @@ class LiveVideo(Protocol):
 VideoSource = Path | LiveVideo
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """One picture and its time, in seconds from the first one."""
 
     seconds: float
-    image: Image  # [height, width, 3] RGB
+    decoded: "VideoFrame"
+    picture: Picture
+
+    @cached_property
+    def image(self) -> Image:
+        """[height, width, 3] RGB, converted when it is first asked for."""
+        return self.picture.render(self.decoded)
 
 
 @dataclass(frozen=True)
@@ -134,8 +142,8 @@ def read_frames(
 ) -> "FrameReader":
     """Return a reader of a video's frames from the second `start` on, upright and with true times.
 
-    With `fps`, of so many frames per second: the others are not converted, and not even decoded where
-    no other frame needs them. `longest_side` shrinks larger pictures while they are converted, which
+    With `fps`, of so many frames per second: the others are not even decoded where no other frame needs
+    them. `longest_side` shrinks larger pictures while they are converted, which
     costs less than converting and shrinking afterwards. A file that breaks off is read as far as it goes: the
     reader's `truncated` says so afterwards, and a warning is logged. One whose first frame cannot
     be decoded is a VideoError.
@@ -173,6 +181,7 @@ class FrameReader(Iterator[Frame]):
         self._start = start
         if start > 0:
             self._seek(start)
+        self._is_reference = reference_test(self._stream)
         self._frames = self._read()
 
     def __iter__(self) -> Self:
@@ -227,7 +236,7 @@ class FrameReader(Iterator[Frame]):
             self._check_length(seconds)
             if seconds >= self._start and (self._sampler is None or self._sampler.take(seconds)):
                 picture = picture or Picture.of(frame, self._stream, self._longest_side)
-                yield Frame(seconds, picture.render(frame))
+                yield Frame(seconds, frame, picture)
             self.end = seconds
         self._container.close()
         if picture is None:
@@ -258,7 +267,8 @@ class FrameReader(Iterator[Frame]):
         """Decode a packet, unless its frame is not used and no other frame refers to it."""
         if self._sampler is not None:
             seconds = self._clock.expect(packet)
-            used = seconds is None or self._sampler.may_take(seconds)
+            referred = self._is_reference(packet)
+            used = seconds is None or self._sampler.may_take(seconds, referred=referred)
             self._stream.codec_context.skip_frame = "DEFAULT" if used else "NONREF"
         return packet.decode()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from math import inf
 from pathlib import Path
+from threading import local
 
 import numpy as np
 
@@ -15,25 +16,27 @@ from dancematch.pose.blazepose.weights import DETECTOR, LANDMARKS, WeightsFile, 
 from dancematch.pose.estimators import TracksSoFar
 from dancematch.pose.picture import Image
 from dancematch.pose.processor_threads import available_threads
-from dancematch.pose.read_ahead import ReadAhead
-from dancematch.pose.sampling import POSE_FPS
+from dancematch.pose.sampling import POSE_FPS, STEADY_FPS
 from dancematch.pose.track import Track
-from dancematch.pose.video import LONG_VIDEO, FrameReader, VideoLimits, VideoSource, read_frames
+from dancematch.pose.video import LONG_VIDEO, VideoLimits, VideoSource, read_frames
 from dancematch.skeletons import BLAZEPOSE33
 
 _LONGEST_SIDE = 1280  # the network sees 256 pixels per person: more only costs time
 _FIRST_SECONDS = 4.0  # of a video, after which its tracks so far are first told: little is recognised before
-_NEXT_SECONDS, _NEXT_SHARE = 2.0, 0.25  # from then on, or so much of what has been read: a long clip has few
+_NEXT_SHARE = 0.5  # of what has been read, after which they are told again: a long clip has few ...
+_LAST_SHARE = 0.8  # ... and none so near to its end
 _MOST_THREADS = 4  # more do not make networks of this size faster
+
+_LOADED = local()  # networks of this thread, by their files and threads
 
 
 class BlazePose:
     """Finds and follows people in a video, in about 13 CPU milliseconds per pose besides decoding.
 
-    Poses are estimated in at most `fps` frames per second, None: in every frame. At most `max_dancers`
-    are followed at a time, the largest ones. `threads` are by default as many as there are cores; how
-    many there are does not change the poses. The weights are fetched on first use unless `weights_dir`
-    holds them.
+    Poses are estimated in at most `fps` frames per second, in `steady_fps` while everybody is firmly
+    tracked; None: in every frame. At most `max_dancers` are followed at a time, the largest ones. `threads`
+    are by default as many as there are cores; how many there are does not change the poses. The weights are
+    fetched on first use unless `weights_dir` holds them.
     """
 
     name = "blazepose"
@@ -43,12 +46,14 @@ class BlazePose:
         *,
         weights_dir: Path | None = None,
         fps: float | None = POSE_FPS,
+        steady_fps: float | None = STEADY_FPS,
         max_dancers: int = 6,
         threads: int | None = None,
         limits: VideoLimits | None = None,
     ) -> None:
         self._files = load_weights(weights_dir)
         self._fps = fps
+        self._steady_fps = steady_fps if fps is not None and (steady_fps or fps) < fps else None
         self._max_dancers = max_dancers
         self._threads = threads or min(available_threads(), _MOST_THREADS)
         self._limits = limits
@@ -79,7 +84,7 @@ class BlazePose:
         on_frame: Callable[[float], None] | None = None,
     ) -> Generator[TracksSoFar, None, None]:
         """Yield the tracks of the last seconds every so many seconds from `start` on, and at the end."""
-        tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
+        tracker = Tracker(self.networks(), max_dancers=self._max_dancers, steady_fps=self._steady_fps)
         size, due = (1, 1), start + every_seconds
         limits = self._limits or LONG_VIDEO
         reader = read_frames(source, limits, longest_side=_LONGEST_SIDE, fps=self._fps, start=start)
@@ -89,8 +94,8 @@ class BlazePose:
             tracks = _make_tracks(tracker.people, size, min(reader.end - start, keep_seconds))
             return TracksSoFar(tracks, reader.end, complete=complete, total_seconds=reader.seconds)
 
-        with reader, self._decode(reader) as frames:
-            for frame in frames:
+        with reader:
+            for frame in tracker.choose(reader):
                 tracker.step(frame.seconds, frame.image)
                 size = (frame.image.shape[1], frame.image.shape[0])
                 if on_frame is not None:
@@ -103,17 +108,17 @@ class BlazePose:
     def _read(
         self, path: Path, on_frame: Callable[[float], None] | None, *, first_seconds: float
     ) -> Generator[TracksSoFar, None, None]:
-        tracker = Tracker(self.networks(), max_dancers=self._max_dancers)
+        tracker = Tracker(self.networks(), max_dancers=self._max_dancers, steady_fps=self._steady_fps)
         size, due = (1, 1), first_seconds
         reader = read_frames(path, self._limits, longest_side=_LONGEST_SIDE, fps=self._fps)
-        with reader, self._decode(reader) as frames:
-            for frame in frames:
+        with reader:
+            for frame in tracker.choose(reader):
                 tracker.step(frame.seconds, frame.image)
                 size = (frame.image.shape[1], frame.image.shape[0])
                 if on_frame is not None:
                     on_frame(min(1.0, frame.seconds / reader.seconds) if reader.seconds else 0.0)
-                if frame.seconds >= due:
-                    due = frame.seconds + max(_NEXT_SECONDS, _NEXT_SHARE * frame.seconds)
+                if due <= frame.seconds and not _is_nearly_over(frame.seconds, reader.seconds):
+                    due = (1 + _NEXT_SHARE) * frame.seconds
                     tracks = _make_tracks(tracker.people, size, frame.seconds)
                     yield TracksSoFar(tracks, frame.seconds, complete=False)
         if on_frame is not None:
@@ -121,14 +126,14 @@ class BlazePose:
         tracks = _make_tracks(tracker.people, size, reader.end, truncated=reader.truncated)
         yield TracksSoFar(tracks, reader.end, complete=True)
 
-    def _decode(self, reader: FrameReader) -> ReadAhead | FrameReader:
-        """Return the frames of a reader, decoded beside the estimation unless one thread must do."""
-        return ReadAhead(reader) if self._threads > 1 else reader
-
     def networks(self) -> "PoseNetworks":
-        """Return the two networks, loaded on first use."""
+        """Return the two networks, loaded on first use in each thread: only one may run them at a time."""
         if self._networks is None:
-            self._networks = PoseNetworks(self._files, self._threads)
+            loaded = _LOADED.__dict__
+            key = f"{self._files[DETECTOR]}, {self._files[LANDMARKS]}, {self._threads} threads"
+            if key not in loaded:
+                loaded[key] = PoseNetworks(self._files, self._threads)
+            self._networks = loaded[key]
         return self._networks
 
 
@@ -149,6 +154,11 @@ class PoseNetworks:
     def pose(self, image: Image, region: Region) -> Pose:
         """Return the pose of the person in a region."""
         return self._landmarker(image, region)
+
+
+def _is_nearly_over(seconds: float, total: float | None) -> bool:
+    """Whether a clip ends soon, if its container states when."""
+    return total is not None and seconds > _LAST_SHARE * total
 
 
 def _make_tracks(

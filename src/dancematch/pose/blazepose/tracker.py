@@ -1,12 +1,14 @@
 """Tracking of several people from frame to frame, each under one identity.
 
 A person seen once is tracked by the landmark network alone: each pose says where to search next.
-The detector runs only now and then, for new people and for those who were lost. All positions are
-in pixels of the frame, y down.
+The detector runs only now and then, for new people and for those who were lost. While everybody is firmly
+tracked, fewer frames are looked at. All positions are in pixels of the frame, y down.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +19,7 @@ from dancematch.pose.blazepose.landmarks import Pose
 from dancematch.pose.blazepose.regions import Points, Region, SearchWindow, tiles
 from dancematch.pose.picture import Image
 from dancematch.pose.track import JOINT_SEEN_FROM
+from dancematch.pose.video import Frame
 
 _MIN_SCORE = 0.5  # of a pose that is accepted
 _SAME_POSE = 0.1  # mean distance of the joints, in region sizes, below which two poses are one person
@@ -28,7 +31,11 @@ _TRACKED_BONUS = 0.3  # cost subtracted for the person whose region the pose was
 _APART = 0.4  # distance, in region sizes, of people who do not touch
 _NEWCOMER_SECONDS = 0.5  # between searches for new people ...
 _NEWCOMER_SECONDS_BESIDE_LARGE = 1.0  # ... and where a person fills the frame already
-_LOST_SECONDS = 0.1  # between searches for a lost dancer
+_LOST_SECONDS = 0.1  # between searches for a person who was lost a moment ago ...
+_LONG_LOST_SECONDS = 0.5  # ... and longer ago than this
+_FIRM_SECONDS = 1.0  # after which a person who is seen without a gap is firmly tracked
+_FIRM_GAP_SECONDS = 0.25  # that is no gap
+_EARLY = 0.25  # of the steady interval, by which the next frame may come early
 _FILLS = 0.8  # size of a person, over the frame's shorter side, beside whom small people matter little
 _DISPLACES = 1.5  # how much larger a new person must be to replace the smallest one
 _MEMORY_SECONDS = 1.0  # time constant of the running mean of colour
@@ -54,6 +61,12 @@ class TrackedPerson:
     poses: list[Pose] = field(default_factory=list)
     velocity: tuple[float, float] = (0.0, 0.0)  # pixels per second
     colours: NDArray[np.float32] | None = None
+    seen_since: float = 0.0  # seconds, without a gap
+
+    @property
+    def is_firm(self) -> bool:
+        """Whether the person has been seen without a gap for a while."""
+        return self.times[-1] - self.seen_since >= _FIRM_SECONDS
 
     @property
     def pose(self) -> Pose:
@@ -78,6 +91,8 @@ class TrackedPerson:
 
     def add(self, seconds: float, pose: Pose, *, alone: bool) -> None:
         """Append a pose; only `alone` are its colours surely the person's own."""
+        if not self.times or seconds - self.times[-1] > _FIRM_GAP_SECONDS:
+            self.seen_since = seconds
         if self.colours is None:
             self.colours = pose.colours
         else:
@@ -102,20 +117,44 @@ class TrackedPerson:
 
 
 class Tracker:
-    """Tracks people from frame to frame; `people` are all that were ever tracked."""
+    """Tracks people from frame to frame; `people` are all that were ever tracked.
 
-    def __init__(self, finder: PersonFinder, *, max_dancers: int) -> None:
+    While all of them are firmly tracked, `steady_fps` frames per second are looked at; None: all.
+    """
+
+    def __init__(self, finder: PersonFinder, *, max_dancers: int, steady_fps: float | None = None) -> None:
         self.people: list[TrackedPerson] = []
         self._finder = finder
         self._max_dancers = max_dancers
+        self._steady_seconds = (1 - _EARLY) / steady_fps if steady_fps is not None else 0.0
+        self._latest: float | None = None  # seconds of the frame before
         self._active: list[TrackedPerson] = []
         self._lost: list[TrackedPerson] = []
         self._newcomers_due: float | None = None  # seconds of the next search; None before the first frame
-        self._lost_due = 0.0
+        self._lost_searched = -inf  # seconds
         self._turn = 0
+
+    def choose(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        """Yield the frames to look at; each one by `step`, before the next is asked for."""
+        return (frame for frame in frames if self.is_due(frame.seconds))
+
+    def is_due(self, seconds: float) -> bool:
+        """Whether the frame of this moment is to be looked at.
+
+        All are while a person is new or was just lost: a flash, a cut or a fast turn takes a few frames only.
+        An empty picture is in no hurry.
+        """
+        if self._latest is None or seconds >= self._latest + self._steady_seconds:
+            return True
+        return self._is_urgent(seconds) or not all(person.is_firm for person in self._active)
+
+    def _is_urgent(self, seconds: float) -> bool:
+        """Whether a person was lost a moment ago."""
+        return any(seconds - person.times[-1] <= _LONG_LOST_SECONDS for person in self._lost)
 
     def step(self, seconds: float, image: Image) -> None:
         """Update all people by the next frame."""
+        self._latest = seconds
         self._follow(seconds, image)
         self._lost = [person for person in self._lost if seconds - person.times[-1] <= _LINK_SECONDS]
         if self._newcomers_due is None:
@@ -174,9 +213,11 @@ class Tracker:
         """
         if not self._active or (self._newcomers_due is not None and seconds >= self._newcomers_due):
             self._newcomers_due = seconds + self._newcomer_seconds(image)
-            return [self._next_window(image) for _ in range(1 + max(1, len(self._active)))]
-        if self._lost and seconds >= self._lost_due:
-            self._lost_due = seconds + _LOST_SECONDS - _ROUNDING_SECONDS
+            windows = max(1, len(self._active)) + (not self._is_filled(image))
+            return [self._next_window(image) for _ in range(windows)]
+        pause = _LOST_SECONDS if self._is_urgent(seconds) else _LONG_LOST_SECONDS
+        if self._lost and seconds >= self._lost_searched + pause - _ROUNDING_SECONDS:
+            self._lost_searched = seconds
             height, width = image.shape[:2]
             return [
                 SearchWindow.about(person.predict_region(seconds), width, height) for person in self._lost
@@ -184,8 +225,11 @@ class Tracker:
         return []
 
     def _newcomer_seconds(self, image: Image) -> float:
-        filled = _is_filled(image, [person.pose.region for person in self._active])
+        filled = self._is_filled(image)
         return (_NEWCOMER_SECONDS_BESIDE_LARGE if filled else _NEWCOMER_SECONDS) - _ROUNDING_SECONDS
+
+    def _is_filled(self, image: Image) -> bool:
+        return _is_filled(image, [person.pose.region for person in self._active])
 
     def _next_window(self, image: Image) -> SearchWindow:
         """Return in turn the whole frame, each coarse tile and one fine tile, each time another.
@@ -195,7 +239,7 @@ class Tracker:
         height, width = image.shape[:2]
         coarse, fine = (tiles(width, height, fine=size) for size in (False, True))
         lap, place = divmod(self._turn, 2 + len(coarse))
-        if place > len(coarse) and _is_filled(image, [person.pose.region for person in self._active]):
+        if place > len(coarse) and self._is_filled(image):
             self._turn += 1
             place = 0
         self._turn += 1
