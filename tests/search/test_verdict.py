@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dance_samples import dance, shipped, shipped_background, standing
 from dancematch.errors import InputError
-from dancematch.motion import excerpt, mirror
+from dancematch.motion import excerpt, mirror, to_body15
 from dancematch.pipeline.answer import answer_query
 from dancematch.pipeline.query import query_of_motions
 from dancematch.search.confidence.verdict import (
@@ -29,7 +29,9 @@ from dancematch.search.confidence.verdict import (
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import ALL_DANCES, DEFAULT_SETTINGS, DanceFilter
 from dancematch.search.stage2.ranking import VariantScores
+from dancematch.skeletons import BODY15
 from dancematch.tracks import KnownTrack
+from dancematch.types import Motion
 
 RATIOS = st.floats(-4, 7)
 
@@ -131,6 +133,30 @@ def test_too_little_speaks_neither_for_a_dance_nor_against_it():
     found = engine(0, 1).search(queries(excerpt(dance(0, 1, 4), 3.0, 4.8)))
 
     assert [0.0, 0.0] == [match.log_ratio for match in found]
+
+
+def hide(motion, joints):
+    """The motion on body15 without those joints in those frames."""
+    seen = to_body15(motion)
+    hidden = seen.joints.copy()
+    for names, frames in joints:
+        for name in names:
+            hidden[frames, BODY15.index(name)] = np.nan
+    return Motion(hidden, seen.fps, seen.skeleton)
+
+
+def test_bones_of_half_a_body_speak_where_hardly_a_word_is_seen():
+    """No legs, and of each arm half: fewer than two seconds of words, more than two of bones."""
+    legs = ["left_knee", "right_knee", "left_ankle", "right_ankle"]
+    seconds = range(0, 270, 60)
+    half = [(("left_elbow", "neck"), slice(at, at + 30)) for at in seconds]
+    other = [(("right_elbow", "head"), slice(at + 30, at + 60)) for at in seconds]
+    asked = hide(dance(3, 2, 2), [(legs, slice(None)), *half, *other])
+    found = engine(*range(6)).search([Query(shipped().fingerprint(asked))])
+
+    assert "dance3" == found[0].dance_id
+    assert found[0].parts["synchrony_seconds"] >= LEAST_SECONDS
+    assert found[0].log_ratio > 0.5 > 0 > found[1].log_ratio
 
 
 def test_filters_count_for_how_often_something_happens_by_accident():

@@ -90,8 +90,13 @@ class VariantScores:
     @cached_property
     def log_ratios(self) -> FloatArray:
         """The log likelihood ratio of each candidate; 0 where too little is seen or the cohort is small."""
-        if len(self.null) < FEWEST or self.seconds < LEAST_SECONDS:
-            return np.zeros(len(self.words.scores), np.float32)
+        nothing = np.zeros(len(self.words.scores), np.float32)
+        if len(self.null) < FEWEST:
+            return nothing
+        if self.seconds < LEAST_SECONDS:  # few words; bones of half a body may still say enough
+            synchrony = shipped_calibration("synchrony").log_ratios(self.evidence)
+            known = self.basis != "words" and self.synchrony.overlaps >= LEAST_SECONDS
+            return np.where(known, synchrony, nothing)
         ratios = shipped_calibration(self.basis).log_ratios(self.evidence)
         if self.basis != "both":
             return ratios
