@@ -11,6 +11,7 @@ from dancematch.pipeline.analysis.extract import extract
 from dancematch.pose.blazepose import BlazePose, estimator
 from dancematch.pose.picture import Picture
 from dancematch.pose.processor_threads import VARIABLE, available_threads, share_of_threads
+from dancematch.pose.references import reference_test
 from dancematch.pose.sampling import FrameSampler
 from dancematch.pose.track import Track
 from dancematch.pose.video import VideoLimits, read_frames
@@ -120,6 +121,29 @@ def test_frames_that_are_left_out_change_no_other_picture(tmp_path):
     assert len(take(list(every))) == len(used)
     assert np.abs(np.subtract(take(list(every)), list(used))).max() < 0.1
     assert all(np.array_equal(every[seconds], image) for seconds, image in used.items())
+
+
+@pytest.mark.parametrize("name", ["clip.mp4", "clip.mkv"])
+def test_frames_that_others_refer_to_are_told_from_their_packets(tmp_path, name):
+    """They are those that the decoder keeps when it leaves out all others."""
+    clip = _moving_clip(tmp_path / name)
+    with av.open(str(clip)) as container:
+        stream = container.streams.video[0]
+        is_reference = reference_test(stream)
+        told = {one.pts for one in container.demux(stream) if one.size and is_reference(one)}
+    with av.open(str(clip)) as container:
+        container.streams.video[0].codec_context.skip_frame = "NONREF"
+        kept = {frame.pts for frame in container.decode(video=0)}
+
+    assert 20 < len(told) < 100
+    assert kept == told
+
+
+def test_of_other_containers_and_codecs_no_reference_is_certain(tmp_path):
+    with av.open(str(_moving_clip(tmp_path / "clip.ts", 1))) as container:
+        stream = container.streams.video[0]
+        is_reference = reference_test(stream)
+        assert not any(map(is_reference, container.demux(stream)))
 
 
 def test_a_limit_met_while_decoding_comes_after_the_frames_before_it(tmp_path):
