@@ -110,7 +110,7 @@ def _move_bones(points: NDArray[np.floating], seen: NDArray[np.bool_]) -> Iterat
         yield {
             "colour": _COLOURS.get(side, _COLOURS["middle"]),
             "places": places,
-            "opacities": _fade(known, seen[:, [parent, joint]].all(axis=1)),
+            "opacities": _fade(known, seen[:, parent] & seen[:, joint]),
         }
 
 
