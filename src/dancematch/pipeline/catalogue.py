@@ -267,8 +267,8 @@ class Catalogue(DanceContainer):
 
         The source is a video or motion file of any length, a motion, motions on one clock, each a dancer, or
         moments that are read elsewhere.
-        Segments of one dancer come in order. A match has at most the E-value `max_evalue`, less than in a
-        search, since an hour has hundreds of windows. `on_recognised` is told what is danced while it still
+        Segments of one dancer come in order. A match has at most the E-value `max_evalue`, as in a search.
+        `on_recognised` is told what is danced while it still
         is. Closing the scan ends the reading; another one that begins where it was `settled` goes on with it.
         """
         from dancematch.pipeline.scan.scan import BEGINNING, Scan, read_moments
