@@ -161,7 +161,7 @@ def _print(found: "Comparison") -> None:
                 f"{moment.query:.1f} s",
                 f"{moment.reference:.1f} s",
                 f"{moment.degrees:.0f}",
-                ", ".join(f"{bone.bone} {bone.mean:.0f} {bone.tendency}".rstrip() for bone in moment.bones),
+                ", ".join(_name_bone(bone) for bone in moment.bones),
                 describe_lateness(moment.late).lstrip("; "),
             ]
             for moment in found.worst
