@@ -174,11 +174,11 @@ class Comparison:
         )
         return BoneDifference(
             list(BONES)[bone], float(values.mean()), float(np.quantile(values, 0.9)),
-            float(self.query[seen[values.argmax()]]), _tendency(apart),
+            float(self.query[seen[values.argmax()]]), name_tendency(apart),
         )  # fmt: skip
 
 
-def _tendency(apart: FloatArray) -> str:
+def name_tendency(apart: FloatArray) -> str:
     """The way in which a bone mostly points too far; empty if there is none."""
     mean = apart.mean(axis=0)
     axis = int(np.abs(mean).argmax())

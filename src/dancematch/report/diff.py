@@ -6,7 +6,7 @@ place in order are then sought in what is left of the clip: they were moved. The
 is left of the clip was added.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -68,25 +68,36 @@ Places = list[_Place | None]  # per unit; None: left out
 
 
 def diff_dances(
-    clip: Motion, reference: Motion, tempo: float, counts: Counts | None
+    clip: Motion, reference: Motion, tempi: Iterable[float], counts: Counts | None
 ) -> tuple[DiffPassage, ...]:
     """What the clip does with the reference, in order of the reference; what was added stands where it comes.
 
-    Both are canonical; `tempo` is the clip's over the reference's, `counts` are the reference's.
+    Both are canonical; `counts` are the reference's. The clip's tempo over the reference's is that of `tempi`
+    at which they go together best.
     """
-    table = CostTable.of(clip, reference, tempo)
-    cut = units_of(counts, reference.span, UNIT_BEATS, UNIT_SECONDS)
-    units = [_Unit(span, *table.samples(span)) for span in cut]
-    places = _place_moved(table, units, _place_in_order(table, units))
+    cut = list(units_of(counts, reference.span, UNIT_BEATS, UNIT_SECONDS))
+    ways = [_lay_in_order(CostTable.of(clip, reference, tempo), cut) for tempo in dict.fromkeys(tempi)]
+    table, units, places, _ = min(ways, key=lambda way: way.cost)
+    places = _place_moved(table, units, places)
     passages = _describe(table, units, places)
     return tuple(_insert_added(list(_merge(passages)), _list_added(table, units, places)))
+
+
+class _Way(NamedTuple):
+    """Units laid along the clip at one tempo."""
+
+    table: CostTable
+    units: list[_Unit]
+    places: Places
+    cost: float
 
 
 # ---- in order
 
 
-def _place_in_order(table: CostTable, units: Sequence[_Unit]) -> Places:
+def _lay_in_order(table: CostTable, cut: Sequence[Span]) -> _Way:
     """The cheapest way to lay units along the clip without crossing."""
+    units = [_Unit(span, *table.samples(span)) for span in cut]
     width = table.plain.shape[1]
     typical = max(1, round(float(np.median([unit.length for unit in units]))))
     skip = _ADDED / typical
@@ -106,7 +117,7 @@ def _place_in_order(table: CostTable, units: Sequence[_Unit]) -> Places:
         came = _skip_ahead(after, skip)
         steps.append((np.stack([came, start_of, began[np.maximum(start_of, 0)]]), mirrored))
         best = after
-    return _trace(steps, int(best.argmin()))
+    return _Way(table, units, _trace(steps, int(best.argmin())), float(best.min()))
 
 
 def _unit_costs(table: CostTable, unit: _Unit) -> tuple[Costs, NDArray[np.bool_]]:
@@ -191,7 +202,9 @@ def _describe(table: CostTable, units: Sequence[_Unit], places: Places) -> list[
         if place is not None:
             degrees[number] = table.limb_degrees(unit.first, unit.end, place.start, mirrored=place.mirrored)
     seen = np.isfinite(degrees)
-    usual = np.array([np.median(column[ok]) if ok.any() else 0.0 for column, ok in zip(degrees.T, seen.T, strict=True)])
+    usual = np.array(
+        [np.median(column[ok]) if ok.any() else 0.0 for column, ok in zip(degrees.T, seen.T, strict=True)]
+    )
     return [
         _describe_unit(table, unit, place, row, usual)
         for unit, place, row in zip(units, places, degrees, strict=True)
@@ -205,7 +218,9 @@ def _describe_unit(
         return DiffPassage("left out", unit.span, None)
     limits = np.maximum(CHANGED_DEGREES, usual + CHANGED_BEYOND)
     off = [int(part) for part in np.argsort(-np.nan_to_num(degrees)) if degrees[part] >= limits[part]]
-    kind: DiffKind = "moved" if place.moved else "mirrored" if place.mirrored else "changed" if off else "kept"
+    kind: DiffKind = (
+        "moved" if place.moved else "mirrored" if place.mirrored else "changed" if off else "kept"
+    )
     known = degrees[np.isfinite(degrees)]
     return DiffPassage(
         kind, unit.span, table.seconds(place.start, place.start + unit.length), place.mirrored,
@@ -237,7 +252,9 @@ def _join(passages: Sequence[DiffPassage]) -> DiffPassage:
     known = [one.degrees for one in passages if one.degrees is not None]
     return replace(
         first,
-        reference=Span(first.reference.start, last.reference.end) if first.reference and last.reference else None,
+        reference=Span(first.reference.start, last.reference.end)
+        if first.reference and last.reference
+        else None,
         query=Span(first.query.start, last.query.end) if first.query and last.query else None,
         degrees=round(float(np.mean(known)), 1) if known else None,
     )

@@ -85,7 +85,9 @@ class CostTable:
 def _sample(motion: Motion, step: float) -> FloatArray:
     """The directions of the bones, one row per step: [samples, bones, 3]."""
     count = max(1, int(motion.seconds / step))
-    frames = np.minimum(((np.arange(count) + 0.5) * step * motion.fps).astype(np.int64), len(motion.joints) - 1)
+    frames = np.minimum(
+        ((np.arange(count) + 0.5) * step * motion.fps).astype(np.int64), len(motion.joints) - 1
+    )
     return bone_directions(motion.joints[frames, 1:])
 
 
@@ -116,4 +118,6 @@ def _means(values: FloatArray) -> FloatArray:
     """The mean over the last axis of what is known; NaN where nothing is."""
     known = np.isfinite(values)
     count = known.sum(axis=-1)
-    return np.asarray(np.where(known, values, 0).sum(axis=-1) / np.where(count > 0, count, np.nan), np.float32)
+    return np.asarray(
+        np.where(known, values, 0).sum(axis=-1) / np.where(count > 0, count, np.nan), np.float32
+    )

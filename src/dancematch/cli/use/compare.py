@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dancematch.model.tokeniser import Tokeniser
     from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.query import QueryDancer
-    from dancematch.report.compare import Comparison
+    from dancematch.report.compare import BoneDifference, Comparison
 
 _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
 
@@ -142,9 +142,15 @@ def _print(found: "Comparison") -> None:
         return
     emit()
     emit_table(
-        ["bone", "mean", "a tenth of the time above", "most at", "on the whole too"],
+        ["bone", "mean", "a tenth of the time above", "most at", "on the whole"],
         [
-            [one.bone, f"{one.mean:.0f}", f"{one.high:.0f}", f"{one.worst_at:.1f} s", one.tendency]
+            [
+                one.bone,
+                f"{one.mean:.0f}",
+                f"{one.high:.0f}",
+                f"{one.worst_at:.1f} s",
+                f"too {one.tendency}" if one.tendency else "",
+            ]
             for one in found.bones
         ],
     )
@@ -167,6 +173,11 @@ def _print(found: "Comparison") -> None:
             for moment in found.worst
         ],
     )
+
+
+def _name_bone(bone: "BoneDifference") -> str:
+    too = f" (too {bone.tendency})" if bone.tendency else ""
+    return f"{bone.bone} {bone.mean:.0f}{too}"
 
 
 def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:

@@ -119,7 +119,10 @@ def units_of(counts: Counts | None, span: Span, beats: int, seconds: float) -> I
     step = beats * counts.seconds_per_count if counts else seconds
     first = counts.first if counts else span.start
     begin = math.ceil((span.start - first) / step + 0.5 - 1e-6)
-    edges = [first + step * number for number in range(begin, math.floor((span.end - first) / step - 0.5 + 1e-6) + 1)]
+    edges = [
+        first + step * number
+        for number in range(begin, math.floor((span.end - first) / step - 0.5 + 1e-6) + 1)
+    ]
     bounds = [span.start, *edges, span.end]
     for start, end in zip(bounds, bounds[1:], strict=False):
         if end - start > 1e-6:
