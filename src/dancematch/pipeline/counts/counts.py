@@ -49,9 +49,9 @@ class Counts:
         """The number of the nearest beat, from 0; before the first it is the first."""
         return max(0, math.floor((seconds - self.first) / self.seconds_per_count + 0.5))
 
-    def at(self, seconds: float) -> CountName:
-        """The nearest count."""
-        return place_beat(self.beat_at(seconds))
+    def beat_before(self, seconds: float) -> int:
+        """The number of the beat that is being danced, from 0; before the first it is the first."""
+        return max(0, math.floor((seconds - self.first) / self.seconds_per_count + 1e-6))
 
     def within(self, span: Span) -> tuple[int, int]:
         """The first and last beat whose counts lie mostly within a span; the nearest one if none does."""
