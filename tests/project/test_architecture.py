@@ -44,6 +44,7 @@ HOMES = {
         "pose/video.py",
         "pose/live_video.py",
         "pose/picture.py",
+        "pose/references.py",
         "pipeline/counts/sound.py",
         "synthetic/rendering/renderer.py",
         "evaluation/medley/video_programmes.py",

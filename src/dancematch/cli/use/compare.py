@@ -164,14 +164,13 @@ def _print(lesson: "Lesson") -> None:
 
     found = lesson.comparison
     emit(summarise(found))
-    if found.same:
-        _print_choreography(lesson)
-    if not found.bones:
-        return
-    if max(one.high for one in found.bones) < NO_DIFFERENCE:
+    if found.bones and max(one.high for one in found.bones) < NO_DIFFERENCE:
         emit(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
         return
-    _print_bones(lesson)
+    if found.same:
+        _print_choreography(lesson)
+    if found.bones:
+        _print_bones(lesson)
 
 
 def _print_choreography(lesson: "Lesson") -> None:
