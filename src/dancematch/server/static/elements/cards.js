@@ -50,15 +50,12 @@ export const changes = (match) => [match.mirrored ? "mirrored" : "", tempo(match
 const comparison = (answer, match) =>
   ["compare", answer.search_id, match.dance_id, match.dancer].map(encodeURIComponent).join("/");
 
-/**
- * @param {any} answer of the search @param {any} match
- * @param {{first?: boolean, dim?: boolean, dance?: any}} how
- */
+/** @param {any} answer of the search @param {any} match @param {{dim?: boolean, dance?: any}} how */
 export function matchCard(answer, match, how) {
   const recording = how.dance?.recordings.find((one) => one.recording_id === match.recording_id);
   return el(
     "article",
-    { class: `match card ${how.first ? "first" : ""} ${how.dim ? "dim" : ""}` },
+    { class: `match card ${how.dim ? "dim" : ""}` },
     recordingPicture(recording, { span: match.reference, mirrored: match.mirrored }),
     el(
       "div",
@@ -91,15 +88,14 @@ export function matchCard(answer, match, how) {
         { class: "chips" },
         changes(match).map((text) => el("span", { class: "chip" }, text)),
       ),
-      how.first && el("span", { class: "why", "aria-hidden": "true" }, "See both side by side ›"),
-      others(match),
+      otherRecordings(match),
     ),
     scoreBar(match.score),
   );
 }
 
 /** The other recordings of the dance that come near, to be unfolded. @param {any} match */
-function others(match) {
+export function otherRecordings(match) {
   const rest = (match.recordings || []).filter((one) => one.recording_id !== match.recording_id);
   if (!rest.length) return null;
   const row = (one) => {
