@@ -13,6 +13,7 @@ const AGREES = 0.45, // of a body part along the match: 1 is the same movement, 
   SHORT_SECONDS = 5,
   IN_STEP = 0.5,
   CLEAR_LEAD = 1, // powers of ten between the best dance and the next
+  MOST_LEAD = 8, // that are told
   UNSEEN = 0.2;
 
 /**
@@ -70,7 +71,8 @@ function tellNext({ answer, why: { match }, dance_id }, add) {
   const [next] = others.sort((a, b) => b.log_ratio - a.log_ratio);
   if (!next || match.log_ratio === null) return;
   const lead = match.log_ratio - next.log_ratio;
-  if (lead >= CLEAR_LEAD) add(true, `The next best dance, ${next.dance}, is ${ratioCell(-lead)}.`);
+  const less = `${lead > MOST_LEAD ? "more than " : ""}${ratioCell(-Math.min(lead, MOST_LEAD))}`;
+  if (lead >= CLEAR_LEAD) add(true, `The next best dance, ${next.dance}, is ${less}.`);
   else if (lead > 0) add(false, `${next.dance} comes nearly as near.`);
   else add(false, `${next.dance} comes nearer.`);
 }

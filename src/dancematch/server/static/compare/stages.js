@@ -88,6 +88,7 @@ export function frame(name, film, figure, bar, missing = "") {
     figure.stage.stale = true;
   };
   video.addEventListener("loadedmetadata", fit);
+  fit(); // it may have been there before
   video.addEventListener("error", () => {
     film.remove();
     element.classList.remove("filmed");
@@ -113,7 +114,7 @@ export function stagesOf(own, other, clock) {
       el("span", { class: "second-text" }, "the dance in green"),
       " behind it, both at the same size.",
     );
-  own.element.querySelector(".screens").append(key);
+  own.element.querySelector(".screens").after(key);
   const films = [own, other].some((one) => one?.video),
     both = Boolean(own.figure && other?.figure);
   const modes = /** @type {Mode[]} */ ([films && "film", "figure", both && "overlay"].filter(Boolean));

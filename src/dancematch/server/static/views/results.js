@@ -35,7 +35,7 @@ export async function show(root, [search_id]) {
   const top = el("div", {}, await heading(answer, pair));
   root.append(
     top,
-    ...(compared ? compared.elements : []),
+    ...(compared ? [...compared.elements, el("div", { class: "actions" }, actions(answer, pair))] : []),
     ...answer.dancers.map((one) => section(answer, one, dances, best)),
     ...ignored(answer),
     again(search_id),
@@ -84,8 +84,8 @@ async function heading(answer, pair) {
           : "No dances are known here that it could be.",
       ),
     pair && verdict(pair),
-    el("p", { class: "faint" }, among(answer)),
-    el("div", { class: "actions" }, actions(answer, pair)),
+    el("p", { class: "faint small" }, among(answer)),
+    !pair && el("div", { class: "actions" }, actions(answer, null)),
   );
 }
 
@@ -117,7 +117,16 @@ function verdict({ why: { match }, described, known }) {
   return el(
     "div",
     { class: "answer" },
-    verdictLine(match),
+    el(
+      "div",
+      { class: "facts-line" },
+      verdictLine(match),
+      el(
+        "p",
+        { class: "chips" },
+        changes(match).map((text) => el("span", { class: "chip" }, text)),
+      ),
+    ),
     el(
       "p",
       { class: "lead" },
@@ -125,12 +134,6 @@ function verdict({ why: { match }, described, known }) {
       " of your clip goes with ",
       el("b", {}, range(match.reference)),
       `${where}.`,
-    ),
-    el(
-      "p",
-      { class: "chips" },
-      changes(match).map((text) => el("span", { class: "chip" }, text)),
-      described.labels.map((label) => el("span", { class: "tag" }, label)),
     ),
     otherRecordings(match),
   );
