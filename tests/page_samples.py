@@ -25,6 +25,11 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     loaded: set[str] = field(default_factory=set)
 
+    @property
+    def heading(self) -> str:
+        """What stands at the top, in one line."""
+        return " ".join(self.page.inner_text("main h1").split())
+
     def go(self, route: str = "", wait: str = "main h1") -> None:
         """Open a view and wait for something on it."""
         self.page.goto(f"{self.url}/#/{quote(route)}")

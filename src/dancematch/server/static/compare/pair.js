@@ -25,6 +25,7 @@ export async function loadPair(search_id, dance_id, dancer = undefined) {
     ask(withQuery(place, { dancer })),
     ask(dancePath(dance_id)),
   ]);
+  why.match = { ...why.match, ...answered(answer, why.match) };
   const own = (await loadTracks(`searches/${search_id}/motion?dancer=${why.match.dancer}`)).get(
     why.match.dancer,
   );
@@ -40,6 +41,10 @@ export async function loadPair(search_id, dance_id, dancer = undefined) {
   const name = nameMatch({ ...why.match, dance: described.name });
   return { search_id, dance_id, name, answer, why, path, clock, clip: own, dance: theirs, known, described };
 }
+
+/** The match as the answer has it: one verdict wherever it is told. @param {any} answer @param {any} match */
+const answered = ({ dancers }, { dancer, dance_id }) =>
+  dancers.find((one) => one.dancer === dancer)?.candidates.find((one) => one.dance_id === dance_id);
 
 /** The path; where none was found, straight through the two ranges of the match. @param {any} why */
 function pathOf({ path, match: { query, reference } }) {
