@@ -437,5 +437,5 @@ def test_a_browser_that_keeps_nothing_will_do(browser, server, folder):
     seen.page.locator("input[type=file]").first.set_input_files(
         write_dance(folder / "again.npz", 2, dancer=5)
     )
-    seen.page.locator(".stages").first.wait_for()
+    seen.page.locator(".stages, .match").first.wait_for()
     seen.context.close()

@@ -3,7 +3,7 @@
 import { el } from "../elements/dom.js";
 import { clipStage, danceStage, stagesOf } from "./stages.js";
 import { agreementPanel, barsPanel, matrixPanel, placesPanel, wordsPanel } from "./panels.js";
-import { differencesPanel } from "./differences.js";
+import { loadDifferences, showDifferences } from "./differences.js";
 import { reasonsPanel } from "./reasons.js";
 import { controls, soundButton } from "../drawing/player.js";
 import { countsOf, ruler } from "../drawing/ruler.js";
@@ -19,7 +19,7 @@ export async function comparison(pair) {
     dance = danceStage(pair),
     stages = stagesOf(clip, dance, clock),
     details = closedDetails(pair),
-    counts = countsOf(pair);
+    counts = el("div", { class: "ruler-place" });
   const differences = el("section", { class: "panel card differences", hidden: true });
   const mirrored =
     why.match.mirrored &&
@@ -32,15 +32,25 @@ export async function comparison(pair) {
   const steering = el(
     "div",
     { class: "transport card" },
-    counts && ruler(clock, counts),
+    counts,
     el("div", { class: "steering" }, controls(clock, "what matches"), film && soundButton(film), stages.choice),
     mirrored,
   );
   const mark = (bones) => {
     for (const { figure } of [clip, dance]) if (figure) figure.marked = bones;
   };
+  const countBy = (lesson) => {
+    const found = countsOf(pair, lesson);
+    if (found) counts.replaceChildren(ruler(clock, found));
+  };
+  const differ = async () => {
+    const found = await loadDifferences(pair);
+    countBy(found.lesson);
+    await showDifferences(pair, found, differences, mark);
+  };
   // It takes a while: the answer is there without it.
-  if (pair.dance) differencesPanel(pair, differences, mark).catch(() => differences.remove());
+  if (pair.dance) differ().catch(() => differences.remove());
+  else countBy(undefined);
   clock.seek(pair.path.span.start);
   if (!likesStillness()) clock.set({ playing: true });
   return {

@@ -1,4 +1,4 @@
-/** Where two performances differ, bone by bone, right below them. */
+/** Where two performances differ, right below them: what to practise, what was changed, and bone by bone. */
 
 import { about, ask } from "../service/api.js";
 import { el } from "../elements/dom.js";
@@ -9,19 +9,28 @@ import { time as formatTime, tooFar } from "../elements/say.js";
 const MARKED_DEGREES = 30,
   NAMED = 2; // bones per moment
 
+/** What the service finds different between the two. @param {Pair} pair @returns {Promise<any>} */
+export function loadDifferences({ search_id, dance_id, why }) {
+  const from = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/differences`;
+  return ask(`${from}?dancer=${why.match.dancer}`);
+}
+
 /**
- * Fills the panel when it has come, and points at bones that are off.
- * @param {Pair} pair @param {HTMLElement} place @param {(bones: string[][]) => void} mark
+ * Fills the panel, and points at bones that are off.
+ * @param {Pair} pair @param {any} found the differences @param {HTMLElement} place
+ * @param {(bones: string[][]) => void} mark
  */
-export async function differencesPanel(pair, place, mark) {
-  const { search_id, dance_id, why, clock } = pair;
-  const from = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/differences`,
-    found = await ask(`${from}?dancer=${why.match.dancer}`),
+export async function showDifferences(pair, found, place, mark) {
+  const { clock } = pair,
     { bones } = await about();
   if (!found.same) return;
   pointAtBones(pair, found.timeline, bones, mark);
+  const { diff = [], practice = [] } = found.lesson || {},
+    where = found.worst_counts || [];
   place.append(
     el("h2", {}, "Where they differ"),
+    ...practiceList(practice),
+    ...diffList(diff, clock),
     el(
       "p",
       { class: "faint small" },
@@ -31,12 +40,45 @@ export async function differencesPanel(pair, place, mark) {
       ? el(
           "ol",
           { class: "worst" },
-          found.worst.map((moment) => el("li", {}, momentButton(moment, clock))),
+          found.worst.map((moment, i) => el("li", {}, momentButton(moment, where[i], clock))),
         )
       : el("p", {}, "Nowhere much."),
   );
   place.hidden = false;
   clock.seek(clock.time);
+}
+
+/** What to practise, in sentences. @param {string[]} practice */
+const practiceList = (practice) =>
+  practice.length
+    ? [
+        el("h3", {}, "To practise"),
+        el(
+          "ol",
+          { class: "practice" },
+          practice.map((text) => el("li", {}, text)),
+        ),
+      ]
+    : [];
+
+/** What became of each passage of the dance. @param {any[]} diff @param {import("../drawing/player.js").Clock} clock */
+function diffList(diff, clock) {
+  if (!diff.length) return [];
+  const row = ({ kind, text, query }) => {
+    const go = () => {
+      clock.mark(query);
+      clock.seek(query.start);
+    };
+    const content = [el("b", { class: `diff-kind ${kind.replaceAll(" ", "-")}` }, kind), el("span", {}, text)];
+    return el(
+      "li",
+      {},
+      query
+        ? el("button", { type: "button", class: "row-button", title: "Loop it", onclick: go }, content)
+        : el("p", { class: "row-button still" }, content),
+    );
+  };
+  return [el("h3", {}, "Passage by passage"), el("ol", { class: "worst diff" }, diff.map(row))];
 }
 
 /** @param {Pair} pair @param {any} timeline @param {any} bones @param {(bones: string[][]) => void} mark */
@@ -50,8 +92,8 @@ function pointAtBones({ clock, path }, { query, degrees }, bones, mark) {
   });
 }
 
-/** @param {any} moment @param {import("../drawing/player.js").Clock} clock */
-function momentButton(moment, clock) {
+/** @param {any} moment @param {string | undefined} where in counts @param {import("../drawing/player.js").Clock} clock */
+function momentButton(moment, where, clock) {
   const go = () => {
     clock.set({ playing: false });
     clock.seek(moment.query);
@@ -61,7 +103,7 @@ function momentButton(moment, clock) {
   return el(
     "button",
     { type: "button", class: "row-button", onclick: go },
-    el("b", {}, formatTime(moment.query)),
+    el("b", {}, formatTime(moment.query), where && el("span", { class: "faint" }, ` ${where}`)),
     el("span", {}, moment.bones.slice(0, NAMED).map(told).join(", ")),
     late && el("span", { class: "faint" }, late),
   );

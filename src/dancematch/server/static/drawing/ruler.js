@@ -12,19 +12,42 @@ const SLOWEST = 0.75, // seconds of a count: the tempo of a dance is between thi
   LEAST_COUNTS = 4;
 
 /**
- * The counts of the clip by how the dance repeats itself: from where the match begins, at the dance's pace.
- * @param {import("../compare/pair.js").Pair} pair @returns {Counts | null}
+ * The counts of the clip: those of the dance, at the moments of the clip that go with them; where the service does not
+ * count, by how the dance repeats itself, from where the match begins.
+ * @param {import("../compare/pair.js").Pair} pair @param {any} lesson what the service says of counts, if it does
+ * @returns {Counts | null}
  */
-export function countsOf({ why, path, clock }) {
-  const seconds = why.period?.seconds;
-  if (!seconds) return null;
-  const count = countSeconds(seconds) / path.pace,
+export function countsOf(pair, lesson) {
+  const times = lesson ? lesson.counts && countedTimes(pair, lesson.counts) : periodTimes(pair);
+  if (!times || times.length < LEAST_COUNTS) return null;
+  const { period } = pair.why;
+  const source = lesson
+    ? `by the ${lesson.counts.source} of the dance, ${Math.round(lesson.counts.bpm)} beats per minute`
+    : `the dance repeats itself every ${period.seconds.toFixed(1)} s`;
+  return { times, source };
+}
+
+/** @param {import("../compare/pair.js").Pair} pair @param {{bpm: number, first: number, end: number}} counts of the dance */
+function countedTimes({ path, clock }, { bpm, first, end }) {
+  const count = 60 / bpm,
+    number = Math.ceil((end - first) / count) + 1;
+  const times = Array.from({ length: number }, (_, beat) => path.toQuery(first + beat * count));
+  // A bar that has begun before the clip is not counted: its one is not seen.
+  const before = times.filter((time) => time < clock.whole.start - 1e-6).length,
+    from = PER_EIGHT * Math.ceil(before / PER_EIGHT);
+  return times.slice(from).filter((time) => time < clock.whole.end + count);
+}
+
+/** @param {import("../compare/pair.js").Pair} pair */
+function periodTimes({ why, path, clock }) {
+  if (!why.period) return null;
+  const count = countSeconds(why.period.seconds) / path.pace,
     { start } = path.span;
   const eight = PER_EIGHT * count,
     first = start - eight * Math.floor((start - clock.whole.start) / eight + 1e-6);
   const times = [];
   for (let at = first; at < clock.whole.end + count; at += count) times.push(at);
-  return times.length >= LEAST_COUNTS ? { times, source: `repeats itself every ${seconds.toFixed(1)} s` } : null;
+  return times;
 }
 
 /** A movement comes again after 2, 4, 8, 16 or more counts. @param {number} period seconds */
