@@ -10,7 +10,7 @@ from dance_samples import dance, digest, recorded, save_small_model, write_dance
 from dancematch import formats
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pose.video import VIDEO_SUFFIXES
-from page_samples import NAMELESS, NARROW, POOR_CONTRAST, drawn, visit
+from page_samples import NAMELESS, NARROW, POOR_CONTRAST, answer_with, drawn, visit
 from server_samples import serving, wait_for
 
 READ, WRITE = "a-secret-for-reading", "a-secret-for-writing"
@@ -88,19 +88,9 @@ def looking(browser, server, searches):
     seen = visit(browser, server.url, WRITE)
     seen.page.set_viewport_size(NARROW)
     for name, verdicts in VERDICTS.items():
-        seen.page.route(f"**/searches/{searches[name]}", partial(answer_with, verdicts))
+        seen.page.route(f"**/searches/{searches[name]}", partial(answer_with, verdicts, ignored=IGNORED))
     yield seen
     seen.context.close()
-
-
-def answer_with(verdicts: list[tuple[str, float]], route) -> None:
-    """The answer of a search with other verdicts on the likeliest dances, and one ignored track."""
-    answer = route.fetch().json()
-    for dancer, (verdict, evalue) in zip(answer["dancers"], verdicts, strict=True):
-        dancer["verdict"] = verdict
-        for number, match in enumerate(dancer["candidates"]):
-            match.update({"verdict": "no match"} if number else {"verdict": verdict, "evalue": evalue})
-    route.fulfill(json=answer | {"verdict": verdicts[0][0], "ignored": IGNORED})
 
 
 def test_what_is_not_known_is_said_plainly(looking, folder):
@@ -344,6 +334,10 @@ def test_the_keyboard_alone_is_enough(browser, server):
         (
             ["as likely", "30 times more likely", "2,000 times less likely"],
             "[0.1, 1.5, -3.3].map(say.ratioCell)",
+        ),
+        (
+            ["too low", "too far to the right", "too far back"],
+            "['low', 'to the right', 'far back'].map(say.tooFar)",
         ),
         (["a", "b c", "d"], "say.labelsIn(' a,b c; d;a,')"),
         ("waltz, tango and no match", "say.listed(['waltz', 'tango', 'no match'])"),

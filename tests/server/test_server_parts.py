@@ -265,7 +265,7 @@ def test_two_dances_lie_at_the_ends_and_one_has_no_map():
 
 
 def test_a_query_lies_where_its_dance_does(tmp_path):
-    """The very motion of a known dance lies on its point; another dance elsewhere; without a query, none is told."""
+    """The very motion of a known dance lies on its point; without a query, none is told."""
     with open_catalogue(tmp_path / "dances.db") as known:
         for seed in range(3):
             known.add(write_dance(tmp_path / f"dance-{seed}.npz", seed))

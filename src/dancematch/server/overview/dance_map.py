@@ -15,7 +15,7 @@ from dancematch.search.stage1.histogram import (
     word_counts,
 )
 from dancematch.server.schemas.dances import MapPointResponse, MapQueryResponse, MapResponse
-from dancematch.types import Fingerprint
+from dancematch.types import Fingerprint, FloatArray
 
 _ITERATIONS = 8  # more change nothing that is seen
 _EXTRA_DIRECTIONS = 8  # beyond the two, for the iteration to converge
@@ -28,7 +28,7 @@ Doubles = NDArray[np.float64]
 class Projection:
     """The way from words to the plane that shows most of how some dances differ."""
 
-    idf: Doubles  # [channels, words]
+    idf: FloatArray  # [channels, words]
     mean: Doubles  # [channels * words]
     directions: Doubles  # [channels * words, 2], scaled so that the dances lie within -1 to 1
     explained: Doubles  # the share of all variation per direction: [2]
@@ -123,7 +123,7 @@ def fit_projection(fingerprints: Sequence[Fingerprint]) -> Projection | None:
     return Projection(idf, mean, directions * signs / scale, lengths**2 / max(total, 1e-12))
 
 
-def _histograms(fingerprints: Sequence[Fingerprint], idf: Doubles) -> Doubles:
+def _histograms(fingerprints: Sequence[Fingerprint], idf: FloatArray) -> Doubles:
     """The word histograms as a search weighs them, of length 1 per channel: [n, channels * words]."""
     counts = np.stack([word_counts(one) for one in fingerprints])
     return unit_histogram(counts, idf, DEFAULT_WEIGHTING).reshape(len(fingerprints), -1).astype(np.float64)

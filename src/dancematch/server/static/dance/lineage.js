@@ -70,7 +70,7 @@ function graph(own, others, edges) {
   const lines = places.map(({ node, x, y }) => edgeLine(centre, { x, y }, node, edges));
   return svg(
     "svg",
-    { class: "lineage-graph", viewBox: `0 -4 ${WIDTH} ${high + 8}`, role: "img", "aria-label": "Graph of the lineage; the list below says the same." },
+    { class: "lineage-graph", viewBox: `0 -4 ${WIDTH} ${high + 8}`, "aria-hidden": "true" }, // the list below says the same
     lines,
     svg("g", { class: "own" }, box(own, centre)),
     places.map(({ node, x, y }) => nodeLink(node, { x, y })),
