@@ -193,7 +193,7 @@ class Catalogue:
         recalibration = self.reviews.recalibration
         if recalibration is not None:
             answer = answer.recalibrate(recalibration, max_evalue)
-        keys = [key for match in answer.candidates for key in match.track_keys]
+        keys = [key for one in answer.dancers for match in one.candidates for key in match.track_keys]
         return answer.with_names(name_tracks(self._store, keys))
 
     def read_query(

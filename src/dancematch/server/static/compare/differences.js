@@ -31,6 +31,7 @@ export async function showDifferences(pair, found, place, mark) {
     el("h2", {}, "Where they differ"),
     ...practiceList(practice),
     ...diffList(diff, clock),
+    ...(diff.length ? [el("h3", {}, "Moment by moment")] : []),
     el(
       "p",
       { class: "faint small" },

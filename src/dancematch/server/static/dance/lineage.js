@@ -49,7 +49,7 @@ export function lineagePanel(dance) {
 function shown(lineage) {
   const [own, ...others] = lineage.nodes;
   if (!others.length) return [el("p", {}, "No other dance known here shares a passage with it."), ...rarities(lineage)];
-  return [graph(own, others, lineage.edges), list(others, lineage.edges), ...rarities(lineage)];
+  return [el("div", { class: "lineage-scroll" }, graph(own, others, lineage.edges)), list(others, lineage.edges), ...rarities(lineage)];
 }
 
 /** @param {Node} own @param {Node[]} others @param {any[]} edges */

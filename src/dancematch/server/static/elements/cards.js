@@ -12,13 +12,13 @@ const THUMBNAIL_FPS = 15,
 
 /**
  * The address of a segment of a recording's motion, for a thumbnail; null where no skeletons are kept.
- * @param {any} recording @param {{start: number, end: number}} [span]
+ * @param {any} recording @param {{start: number, end: number}} [span] @param {number} [dancer]
  */
-const motionPath = (recording, span = undefined) =>
+const motionPath = (recording, span = undefined, dancer = 1) =>
   recording?.motion
     ? withQuery(`${recordingPath(recording.recording_id)}/motion`, {
         fps: THUMBNAIL_FPS,
-        dancer: 1,
+        dancer,
         start: span && span.start.toFixed(2),
         end: (span ? Math.min(span.end, span.start + LONGEST) : LONGEST).toFixed(2),
       })
@@ -26,12 +26,13 @@ const motionPath = (recording, span = undefined) =>
 
 /**
  * A recording to be seen: its picture, else its dancer.
- * @param {any} recording @param {{span?: {start: number, end: number}, mirrored?: boolean}} [how]
+ * @param {any} recording
+ * @param {{span?: {start: number, end: number}, mirrored?: boolean, dancer?: number}} [how]
  */
 export const recordingPicture = (recording, how = {}) =>
   recording?.poster
     ? poster(recording.recording_id)
-    : thumbnail(async () => motionPath(recording, how.span), { mirrored: how.mirrored });
+    : thumbnail(async () => motionPath(recording, how.span, how.dancer), { mirrored: how.mirrored });
 
 /** A dance to be seen: a picture of one of its recordings, else its dancer. @param {any} dance */
 export function dancePicture(dance) {
@@ -56,7 +57,11 @@ export function matchCard(answer, match, how) {
   return el(
     "article",
     { class: `match card ${how.dim ? "dim" : ""}` },
-    recordingPicture(recording, { span: match.reference, mirrored: match.mirrored }),
+    recordingPicture(recording, {
+      span: match.reference,
+      mirrored: match.mirrored,
+      dancer: match.reference_dancer,
+    }),
     el(
       "div",
       { class: "match-text" },
