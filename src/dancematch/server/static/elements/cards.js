@@ -18,7 +18,7 @@ const motionPath = (recording, span = undefined, dancer = 1) =>
   recording?.motion
     ? withQuery(`${recordingPath(recording.recording_id)}/motion`, {
         fps: THUMBNAIL_FPS,
-        dancer,
+        dancer: span ? dancer : null, // of a whole recording, the first who is seen at its beginning
         start: span && span.start.toFixed(2),
         end: (span ? Math.min(span.end, span.start + LONGEST) : LONGEST).toFixed(2),
       })
