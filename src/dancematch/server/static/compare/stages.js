@@ -106,7 +106,7 @@ const MODES = { film: "Video", figure: "Figures", overlay: "Overlay" };
  * @returns {{element: HTMLElement, choice: HTMLElement | null}}
  */
 export function stagesOf(own, other, clock) {
-  const element = el("div", { class: "stages" }, own.element, other?.element),
+  const element = el("div", { class: other ? "stages" : "stages single" }, own.element, other?.element),
     key = el(
       "p",
       { class: "overlay-key small" },
