@@ -198,7 +198,7 @@ class Catalogue(DanceContainer):
         recalibration = self.reviews.recalibration
         if recalibration is not None:
             answer = answer.recalibrate(recalibration, max_evalue)
-        keys = [key for match in answer.candidates for key in match.track_keys]
+        keys = [key for one in answer.dancers for match in one.candidates for key in match.track_keys]
         return answer.with_names(self.name_tracks(keys))
 
     def _choose(self, which: DanceChoice) -> DanceFilter:
