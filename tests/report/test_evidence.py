@@ -36,6 +36,7 @@ from dancematch.search.stage2.passage_holders import holders
 from dancematch.skeletons import BODY15
 from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Motion, Span
+from page_samples import violations
 
 KNOWN = 10  # dances
 A4_TEXT = (673, 990)  # pixels of a page between its margins
