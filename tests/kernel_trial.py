@@ -102,7 +102,7 @@ def try_catalogue(folder: Path, name: str) -> None:
             )
             known.learn(new, [dance(seed)])
         answer = known.search(dance(1))
-        known.search(dance(1), only=DanceFilter(label="pop", collection="studio", periodic=None))
+        known.search(dance(1), label="pop", collection="studio")
         for settings in (DEFAULT_SETTINGS, EVERY_METRIC):
             known.explain(answer.query, answer.candidates[0], settings)
         known.remove("dance 0")

@@ -48,8 +48,10 @@ class CatalogueError(DanceMatchError):
     """The catalogue is missing, damaged or busy."""
 
 
-class UnknownDanceError(CatalogueError):
-    """No dance of that name."""
+class UnknownDanceError(CatalogueError, KeyError):
+    """No dance of that name; a KeyError too, as `catalogue[name]` raises it."""
+
+    __str__ = Exception.__str__  # a KeyError would show the message in quotes
 
 
 class UnknownReviewError(CatalogueError):

@@ -5,9 +5,9 @@ only inside the function that needs them. A noun is checked once, when it is mad
 and its arrays are read-only from then on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,17 @@ class _PickledByFields:
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+class ShownInNotebooks:
+    """Has a view for notebooks, which a higher row draws: `dancematch/__init__.py` says which."""
+
+    draw: ClassVar[Callable[[Any], str] | None] = None  # one for all classes
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None: the text."""
+        draw = ShownInNotebooks.draw
+        return None if draw is None else draw(self)
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,9 @@ class Span:
         """Length in seconds."""
         return self.end - self.start
 
+    def __str__(self) -> str:
+        return f"{self.start:.1f}-{self.end:.1f} s"
+
 
 @dataclass(frozen=True)
 class IgnoredTrack:
@@ -106,7 +120,7 @@ class IgnoredTrack:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion(_PickledByFields):
+class Motion(_PickledByFields, ShownInNotebooks):
     """One dancer's joints over time, at an even frame rate."""
 
     joints: FloatArray  # [frames, joints, 3] metres, y up; NaN = unseen
@@ -149,6 +163,37 @@ class Motion(_PickledByFields):
         """Start and end on the clock of the source."""
         return Span(self.start, self.start + self.seconds)
 
+    def __getitem__(self, seconds: "slice | Span") -> "Motion":
+        """The part between two moments on the clock of the source, which stays: `motion[2.0:5.0]`.
+
+        As in every slice, either may be left out, one below 0 counts from the end, and what lies beyond an
+        end is cut off. A span, as a match has it, does as well: `motion[match.query]`.
+        """
+        asked = slice(seconds.start, seconds.end) if isinstance(seconds, Span) else seconds
+        _require(
+            isinstance(asked, slice) and asked.step is None,
+            f"a motion is cut by seconds, as in motion[2.0:5.0], got {asked!r}",
+        )
+        start = self._moment(asked.start, self.span.start)
+        end = self._moment(asked.stop, self.span.end)
+        first, last = (round((moment - self.start) * self.fps) for moment in (start, end))
+        _require(first < last, f"nothing is between {start:g} and {end:g} s of a motion of {self.span}")
+        part = slice(first, last)
+        when = self.start + first / self.fps
+        return Motion(self.joints[part], self.fps, self.skeleton, self.visibility[part], when)
+
+    def _moment(self, asked: float | None, otherwise: float) -> float:
+        """A moment of the motion, as a slice names it."""
+        if asked is None:
+            return otherwise
+        moment = self.span.end + asked if asked < 0 else asked
+        _require(moment == moment, f"a moment of a motion is a number of seconds, got {asked}")
+        return float(min(max(moment, self.span.start), self.span.end))
+
+    def __repr__(self) -> str:
+        seen = f"{100 * float(self.visibility.mean()):.0f} % seen"
+        return f"<Motion {self.span}, {self.fps:g} fps, {self.skeleton.name}, {seen}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint(_PickledByFields):
@@ -189,6 +234,11 @@ class Fingerprint(_PickledByFields):
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        steps, channels = self.words.shape
+        when = self.span(0, steps - 1)
+        return f"<Fingerprint {when}, {steps} steps of {channels} channels, {self.model_id}>"
 
     def span(self, first: int, last: int) -> Span:
         """Return the time that words `first` to `last` (inclusive) cover: the only way to seconds."""
@@ -274,7 +324,7 @@ class RecordingMatch:
 
 
 @dataclass(frozen=True)
-class Match:
+class Match(ShownInNotebooks):
     """A known dance that a query may be, with the evidence."""
 
     dance_id: str
@@ -308,3 +358,10 @@ class Match:
         """The keys of the tracks that it is about, the best first."""
         own = (self.track, *(one.track for one in self.recordings))
         return tuple(dict.fromkeys(key for key in own if key is not None))
+
+    def __repr__(self) -> str:
+        recording = f" ({self.recording})" if self.recording else ""
+        changed = ", mirrored" * self.mirrored + (f", x{self.tempo:.2f}" if self.tempo is not None else "")
+        ratio = "" if self.log_ratio is None else f", log_ratio {self.log_ratio:.1f}"
+        named = repr(self.name + recording)
+        return f"<Match {named}, {self.verdict}, {self.query} like {self.reference}{changed}{ratio}>"

@@ -95,10 +95,8 @@ def test_an_empty_catalogue_knows_no_dance(tmp_path):
 
 
 def test_a_label_that_no_dance_has_is_refused_at_once(known):
-    from dancematch.search.settings import DanceFilter
-
     with pytest.raises(InputError):
-        known.scan(programme()[0], only=DanceFilter(label="nothing"))
+        known.scan(programme()[0], label="nothing")
 
 
 def test_what_was_found_before_the_reading_failed_is_told_first(known):

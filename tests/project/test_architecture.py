@@ -64,7 +64,7 @@ HOMES = {
     "prometheus_client": ("server/metrics.py", "server/routes/about.py"),
     "uvicorn": ("server/app.py", "server/access/connections.py"),
     "ray": ("cluster/",),
-    "pandas": ("pipeline/",),
+    "pandas": ("pipeline/", "report/compare.py"),
     "pyarrow": ("pipeline/",),
 }
 HEAVY = ("torch", "onnxruntime", "av", "cv2", "ai_edge_litert", "numba", "scipy", "sqlalchemy", "ray")

@@ -144,6 +144,12 @@ def read_page(
     return Page(tuple(shown), total)
 
 
+def count_dances(database: Database) -> int:
+    """Return how many dances there are."""
+    with database.transaction() as connection:
+        return int(connection.execute(sa.select(sa.func.count()).select_from(dances)).scalar_one())
+
+
 def read_dance(database: Database, dance: str) -> Dance:
     """Return one dance, by its name or id."""
     with database.transaction() as connection:

@@ -146,6 +146,12 @@ class Dance:
     period_seconds: float | None = None  # of the first recording that repeats itself
     period_strength: float | None = None
 
+    def __repr__(self) -> str:
+        labels = f", labelled {', '.join(self.labels)!r}" if self.labels else ""
+        collection = f", in {self.collection!r}" if self.collection else ""
+        count = f"{self.recordings} recording{'s' * (self.recordings != 1)}"
+        return f"<Dance {self.name!r}, {count}, {self.seconds:.1f} s{labels}{collection}>"
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -164,6 +170,11 @@ class Recording:
     period_seconds: float | None = None  # of the most prominent dancer, if the dance repeats itself
     period_strength: float | None = None
     poster: bool = False  # whether a picture is kept
+
+    def __repr__(self) -> str:
+        of_dance = f" of {self.dance!r}" if self.dance else ""
+        performer = f", by {self.performer!r}" if self.performer else ""
+        return f"<Recording {self.file!r}{of_dance}, {self.seconds:.1f} s{performer}>"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dancematch.pipeline.wording import recalibration_sentence, verdict_sentence
 from dancematch.search.confidence.recalibration import shift_evalue, shift_log_ratio
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue, verdict_of
 from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DanceFilter, Settings
-from dancematch.types import IgnoredTrack, Match, RecordingMatch, Span, Verdict
+from dancematch.types import IgnoredTrack, Match, RecordingMatch, ShownInNotebooks, Span, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class DancerAnswer:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(ShownInNotebooks):
     """What a search says of a clip."""
 
     dancers: tuple[DancerAnswer, ...]
@@ -94,6 +94,11 @@ class Answer:
         ]
         return replace(self, dancers=tuple(dancers), recalibrated=by)
 
+    def __repr__(self) -> str:
+        best = self.candidates[:1]
+        nearest = f", {'nearest ' * (self.verdict == 'no match')}{best[0]!r}" if best else ""
+        return f"<Answer {self.verdict}, {len(self.dancers)} dancer{'s' * (len(self.dancers) != 1)}{nearest}>"
+
     def __str__(self) -> str:
         """The verdict on each dancer in a sentence or two."""
         sentences = [verdict_sentence(one.candidates[0]) for one in self.dancers if one.candidates]
@@ -127,9 +132,9 @@ class Answer:
 
     def to_pandas(self) -> "pd.DataFrame":
         """The same as a data frame."""
-        from dancematch.pipeline.tables import to_pandas
+        from dancematch.pipeline.tables import arrow_to_pandas
 
-        return to_pandas(self.to_arrow())
+        return arrow_to_pandas(self.to_arrow())
 
 
 def _key(match: Match) -> tuple[float, float, int]:

@@ -32,6 +32,7 @@ from dancematch.pipeline.analysis.analyse_files import Analyser, analyse_files
 from dancematch.pipeline.analysis.clip_files import find_clips
 from dancematch.pipeline.analysis.file_analysis import MakeEstimator, Progress
 from dancematch.pipeline.cached_engine import CachedEngine
+from dancematch.pipeline.dance_container import DanceContainer
 from dancematch.pipeline.ingest import Added, Ingest, store_recording, tokenise_dancers
 from dancematch.pipeline.recording_plan import Facts, RecordingPlan, plan_clips, plan_of
 from dancematch.pipeline.review_list import ReviewList
@@ -40,7 +41,7 @@ from dancematch.pipeline.searcher import Searcher
 from dancematch.pose import default_estimator
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
 from dancematch.search.kernels.preparation import start_preparing
-from dancematch.search.settings import ALL_DANCES, DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceFilter, Settings
+from dancematch.search.settings import DEFAULT_LIMIT, DEFAULT_SETTINGS, DanceChoice, DanceFilter, Settings
 from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, Match, Motion, Span
 
@@ -66,8 +67,8 @@ def open_catalogue(
     return Catalogue(where, model=model, create=create, make_estimator=make_estimator)
 
 
-class Catalogue:
-    """Known dances: add to them, search them."""
+class Catalogue(DanceContainer):
+    """Known dances: add to them, search them; `len`, `in`, `catalogue["Thriller"]`, iteration: `Dance`s."""
 
     def __init__(
         self,
@@ -170,21 +171,22 @@ class Catalogue:
         *,
         limit: int = DEFAULT_LIMIT,
         max_evalue: float = MAX_EVALUE,
-        only: DanceFilter = ALL_DANCES,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
+        **which: Unpack[DanceChoice],
     ) -> "Answer":
         """Which known dance the clip is: one verdict per dancer.
 
         The clip is a video, motion file or file of words, motions, or what `read_query` made of one. Every
         dancer in it is searched for, as seen and mirrored. A match has at most the E-value `max_evalue`,
         which lies within 0 to 1; with a clip that is still being read, at most `QueryClip.limit_evalue`.
+        `which` are the fields of `DanceFilter`, such as label="pop", collection="studio", periodic=True.
         """
         from dancematch.pipeline.answer import answer_query
         from dancematch.pipeline.query import QueryClip
 
         require_max_evalue(max_evalue)  # these two before the long work
-        self._store.require_any(only.label, only.collection)
+        only = self._choose(which)
         clip = query if isinstance(query, QueryClip) else self.read_query(query, on_progress)
         max_evalue = clip.limit_evalue(max_evalue)
         answer = answer_query(
@@ -195,6 +197,12 @@ class Catalogue:
             answer = answer.recalibrate(recalibration, max_evalue)
         keys = [key for match in answer.candidates for key in match.track_keys]
         return answer.with_names(name_tracks(self._store, keys))
+
+    def _choose(self, which: DanceChoice) -> DanceFilter:
+        """The dances to search; a label or collection that no dance has is refused."""
+        only = DanceFilter(**which)
+        self._store.require_any(only.label, only.collection)
+        return only
 
     def read_query(
         self, clip: str | Path | Motion | Sequence[Motion], on_progress: Progress | None = None
@@ -222,9 +230,9 @@ class Catalogue:
         *,
         limit: int = DEFAULT_LIMIT,
         max_evalue: float = MAX_EVALUE,
-        only: DanceFilter = ALL_DANCES,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
+        **which: Unpack[DanceChoice],
     ) -> "Generator[Answer, None, None]":
         """Yield answers while a video is read: on what has been read so far, and last on all of it.
 
@@ -235,25 +243,25 @@ class Catalogue:
         from dancematch.pipeline.query import read_query_progressively
 
         require_max_evalue(max_evalue)
-        self._store.require_any(only.label, only.collection)
+        self._choose(which)
         report, make = self._load_beside(on_progress), self._make_estimator
         queries = read_query_progressively(
             Path(clip), self.tokeniser, make_estimator=make, on_progress=report
         )
         with closing(queries):
             for query in queries:
-                yield self.search(query, limit=limit, max_evalue=max_evalue, only=only, settings=settings)
+                yield self.search(query, limit=limit, max_evalue=max_evalue, settings=settings, **which)
 
     def scan(
         self,
         source: "ScanSource",
         *,
         max_evalue: float = SCAN_EVALUE,
-        only: DanceFilter = ALL_DANCES,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
         on_recognised: "OnRecognised | None" = None,
         start: "ScanStart | None" = None,
+        **which: Unpack[DanceChoice],
     ) -> "Scan":
         """Iterate over which dance each dancer dances when, and when none that is known, as it is found.
 
@@ -266,8 +274,8 @@ class Catalogue:
         from dancematch.pipeline.scan.scan import BEGINNING, Scan, read_moments
 
         require_max_evalue(max_evalue)
-        self._store.require_any(only.label, only.collection)
-        search = partial(self.search, limit=WINDOW_LIMIT, max_evalue=max_evalue, only=only, settings=settings)
+        self._choose(which)
+        search = partial(self.search, limit=WINDOW_LIMIT, max_evalue=max_evalue, settings=settings, **which)
         access = CatalogueAccess(self.tokeniser, search, self._read_reference)
         start = start or BEGINNING
         moments = read_moments(source, self._make_estimator, self._load_beside(on_progress), start)
@@ -326,9 +334,9 @@ class Catalogue:
         self, *, label: str | None = None, collection: str | None = None, recordings: bool = False
     ) -> "pd.DataFrame":
         """The same as a data frame."""
-        from dancematch.pipeline.tables import to_pandas
+        from dancematch.pipeline.tables import arrow_to_pandas
 
-        return to_pandas(self.to_arrow(label=label, collection=collection, recordings=recordings))
+        return arrow_to_pandas(self.to_arrow(label=label, collection=collection, recordings=recordings))
 
     def require_any(self, label: str | None, collection: str | None) -> None:
         """Refuse a label, or a collection, that no dance has; None is not asked about."""

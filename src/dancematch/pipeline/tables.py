@@ -8,13 +8,16 @@ import dataclasses
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dancematch.catalogue.records import LABEL_SEPARATOR, Dance, Recording
 from dancematch.control_characters import escape_controls
-from dancematch.errors import MissingExtraError
+from dancematch.errors import InputError, MissingExtraError
 from dancematch.pipeline.csv_table import APOSTROPHE, FORMULA_SIGNS
+from dancematch.pipeline.dedup import DuplicateGroup
+from dancematch.pipeline.scan.segments import ScanSegment
+from dancematch.types import Match
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +36,24 @@ _RECORDING_COLUMNS = {
     "performer": "string", "url": "string", "date": "string", "seconds": "double", "added": "string",
     "dancers": "int64", "period_seconds": "double", "period_strength": "double", "poster": "bool",
 }  # fmt: skip
-_CANDIDATE_COLUMNS = {
-    "dancer": "int64", "span.start": "double", "span.end": "double", "dance_id": "string", "dance": "string",
-    "score": "double",
+_SPAN_COLUMNS = {"span.start": "double", "span.end": "double"}
+_MATCH_COLUMNS = {
+    "dancer": "int64", "dance_id": "string", "dance": "string", "score": "double",
     "query.start": "double", "query.end": "double", "reference.start": "double", "reference.end": "double",
     "mirrored": "bool", "tempo": "double", "recording": "string", "recording_id": "string",
     "reference_dancer": "int64",
     "track": "int64", "segment.start": "double", "segment.end": "double", "verdict": "string",
     "log_ratio": "double", "evalue": "double", "same_performance": "bool",
+}  # fmt: skip
+_CANDIDATE_COLUMNS = {"dancer": "int64", **_SPAN_COLUMNS, **_MATCH_COLUMNS}
+_SEGMENT_COLUMNS = {
+    "dancer": "int64", **_SPAN_COLUMNS, "verdict": "string", "dance": "string",
+    **{f"match.{name}": kind for name, kind in _MATCH_COLUMNS.items()},
+}  # fmt: skip
+_PAIR_COLUMNS = {
+    "group": "int64", "one": "string", "other": "string", "score": "double", "log_ratio": "double",
+    "evalue": "double", "mirrored": "bool", "tempo": "double", "in_one.start": "double",
+    "in_one.end": "double", "in_other.start": "double", "in_other.end": "double",
 }  # fmt: skip
 _PARTS = "parts."
 _LISTS = ("passages", "recordings")  # of a candidate
@@ -113,8 +126,58 @@ def candidates_to_arrow(dancers: "Sequence[DancerAnswer]") -> "pa.Table":
         for one in dancers
         for match in one.candidates
     ]
+    return _candidate_table(rows, _CANDIDATE_COLUMNS)
+
+
+def _candidate_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> "pa.Table":
     parts = dict.fromkeys((name for row in rows for name in row if name.startswith(_PARTS)), "double")
-    return _make_table(rows, {**_CANDIDATE_COLUMNS, **parts}, lists=_LISTS)
+    return _make_table(rows, {**columns, **parts}, lists=_LISTS)
+
+
+def _matches_to_arrow(matches: Sequence[Match]) -> "pa.Table":
+    return _candidate_table([_flatten(dataclasses.asdict(match)) for match in matches], _MATCH_COLUMNS)
+
+
+def _segments_to_arrow(segments: Sequence[ScanSegment]) -> "pa.Table":
+    return _make_table([_flatten(one.described()) for one in segments], _SEGMENT_COLUMNS)
+
+
+def _duplicates_to_arrow(groups: Sequence[DuplicateGroup]) -> "pa.Table":
+    pairs = [(number, pair) for number, one in enumerate(groups, start=1) for pair in one.pairs]
+    rows = [{"group": number, **_flatten(dataclasses.asdict(pair))} for number, pair in pairs]
+    return _make_table(rows, _PAIR_COLUMNS)
+
+
+_TABLES: Mapping[type, Callable[[Sequence[Any]], "pa.Table"]] = {
+    Dance: dances_to_arrow,
+    Recording: recordings_to_arrow,
+    Match: _matches_to_arrow,
+    ScanSegment: _segments_to_arrow,
+    DuplicateGroup: _duplicates_to_arrow,
+}
+
+
+def to_pandas(
+    records: Iterable[Match] | Iterable[ScanSegment] | Iterable[DuplicateGroup] | Iterable[Dance | Recording],
+) -> "pd.DataFrame":
+    """Return a data frame with one row per record: match, segment of a scan, pair of duplicates, dance.
+
+    All must be of one kind; of nothing there is a data frame without columns.
+    """
+    several: list[Any] = list(records)
+    kinds = {type(one) for one in several}
+    if not kinds:
+        return arrow_to_pandas(_make_table([], {}))
+    if len(kinds) > 1 or not kinds <= set(_TABLES):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        known = ", ".join(kind.__name__ for kind in _TABLES)
+        raise InputError(f"a table holds records of one kind ({known}), got {names}")
+    return arrow_to_pandas(_TABLES[kinds.pop()](several))
+
+
+def columns_to_pandas(columns: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return arrays of numbers by name, all of one length, as a data frame."""
+    return arrow_to_pandas(_import_pyarrow().table(dict(columns)))
 
 
 def _flatten(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -151,7 +214,7 @@ def _list_kinds(pa: Any) -> dict[str, Any]:
     return {"passages": pa.struct(passage), "recordings": pa.struct(recording)}
 
 
-def to_pandas(table: "pa.Table") -> "pd.DataFrame":
+def arrow_to_pandas(table: "pa.Table") -> "pd.DataFrame":
     """Return an arrow table as a data frame."""
     try:
         import pandas as _  # noqa: F401  (pyarrow imports it itself, and says less if it is not there)

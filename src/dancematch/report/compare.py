@@ -9,6 +9,7 @@ tempo through the whole performance.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from dancematch.search.stage2.local_alignment import AlignedSegment
 from dancematch.skeletons import BODY15
 from dancematch.tracks import KnownTrack
 from dancematch.types import Fingerprint, FloatArray, Match, Motion, Span, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A bone's name, and the joints that it runs between; the two lines across show leaning and twisting.
 BONES: dict[str, tuple[str, str]] = {
@@ -146,6 +150,18 @@ class Comparison:
             if smooth[frame] > least and len(worst) < WORST_MOMENTS and apart:
                 worst.append(frame)
         return tuple(self._moment(frame, windows[frame], float(smooth[frame])) for frame in sorted(worst))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per frame: seconds of both, lateness, the degrees of each bone and of all on average."""
+        from dancematch.pipeline.tables import columns_to_pandas
+
+        bones = {f"degrees.{bone}": self.degrees[:, number] for number, bone in enumerate(BONES)}
+        clocks = {"query": self.query, "reference": self.reference, "late": self.late}
+        return columns_to_pandas({**clocks, "degrees": self.mean, **bones})
+
+    def __repr__(self) -> str:
+        own, theirs = compared_spans(self)
+        return f"<Comparison {self.verdict}, {own} beside {theirs}, x{self.tempo:.2f}>"
 
     def _moment(self, frame: int, window: IntArray, degrees: float) -> MomentDifference:
         late = float(np.median(self.late[window]))

@@ -37,7 +37,6 @@ from dancematch.report.footage import Footage, MarkedStill
 from dancematch.report.poses import Poses
 from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS, EvidenceMatrix, MetricValue, make_passage
-from dancematch.search.settings import DanceFilter
 from dancematch.search.stage2.local_alignment import IntArray
 from dancematch.search.stage2.synchrony import SynchronyPeak, lag_curve
 from dancematch.types import FloatArray, Match, Passage, Span
@@ -256,7 +255,7 @@ def _find_match(
     nearest = search(limit=NEAREST + 1)
     found = [match for match in nearest.candidates if dance_id in (None, match.dance_id)][:1]
     if not found and dance_id is not None:
-        found = search(limit=1, only=DanceFilter(among=frozenset({dance_id}))).candidates
+        found = search(limit=1, among=frozenset({dance_id})).candidates
     if not found:
         what = "nothing" if dance_id is None else "nothing of that dance"
         raise InputError(

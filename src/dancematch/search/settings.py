@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypedDict
 
 from dancematch.search.confidence.verdict import Basis
 from dancematch.search.metrics.weights import WEIGHTS_DEFAULT, WEIGHTS_PAPER
@@ -15,6 +15,16 @@ RECORDINGS_PER_DANCE = 4  # on the shortlist, the most similar: one dance must n
 PROPOSED_TRACKS = 20  # that each variant adds by three words in a row, and as many by synchrony or votes
 SYNCHRONY_TRACKS = 10_000  # of a catalogue, up to which synchrony with every track is measured
 DEFAULT_LIMIT = 10  # matches a search returns
+
+
+class DanceChoice(TypedDict, total=False):
+    """The fields of `DanceFilter`, as arguments: `search(..., label="pop")`."""
+
+    label: str | None
+    collection: str | None
+    periodic: bool | None
+    but: frozenset[str]
+    among: frozenset[str] | None
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ class _Run:
         return self._known.scan(
             source,
             max_evalue=self._output.max_evalue,
-            only=self.only,
+            **vars(self.only),
             on_progress=clock.tick if clock is not None else bar,
             on_recognised=clock.tell if clock is not None else None,
             start=start,

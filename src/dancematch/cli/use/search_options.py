@@ -170,8 +170,8 @@ class Question:
         return {
             "limit": self.wanted.limit,
             "max_evalue": self.wanted.max_evalue,
-            "only": self.only,
             "settings": self.settings,
+            **vars(self.only),
         }
 
 

@@ -27,6 +27,10 @@ class ScanSegment:
         """The name of the dance."""
         return None if self.match is None else self.match.name
 
+    def __repr__(self) -> str:
+        found = "no known dance" if self.match is None else f"{self.dance!r}, {self.verdict}"
+        return f"<ScanSegment {self.span}, dancer {self.dancer}, {found}>"
+
     def described(self) -> dict[str, Any]:
         """All of it as JSON has it."""
         return {

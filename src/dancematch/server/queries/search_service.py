@@ -12,7 +12,6 @@ from dancematch.pipeline.query import query_of_analysis, query_of_motions
 from dancematch.report.compare import compare
 from dancematch.report.evidence import QueryFile
 from dancematch.search.query import Query
-from dancematch.search.settings import DanceFilter
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.table import now
 from dancematch.server.limits import MAX_EXPLAINED_COST
@@ -64,8 +63,8 @@ class SearchService:
         """The answer, and what else its response says of the search."""
         query = query_of_analysis(analysis, self._catalogue.tokeniser, "the file")
         began = time.perf_counter()
-        only = DanceFilter(request.label, request.collection, request.periodic)
-        answer = self._catalogue.search(query, limit=request.limit, max_evalue=request.max_evalue, only=only)
+        names = ("limit", "max_evalue", "label", "collection", "periodic")
+        answer = self._catalogue.search(query, **{name: getattr(request, name) for name in names})
         facts = {
             "filename": request.filename,
             "created": now(),

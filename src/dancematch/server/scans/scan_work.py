@@ -19,7 +19,6 @@ from dancematch.pipeline.scan.scan import OnRecognised
 from dancematch.pipeline.scan.segments import ScanSegment
 from dancematch.pose.estimators import TracksSoFar
 from dancematch.pose.processor_threads import share_of_threads
-from dancematch.search.settings import DanceFilter
 from dancematch.server.jobs.child import ends_as_sentences
 from dancematch.server.jobs.table import Job
 from dancematch.server.limits import CAMERA_STEP_SECONDS, KEEP_RESULT_SECONDS
@@ -131,9 +130,12 @@ class ScanWork:
             def on_recognised(segment: ScanSegment) -> None:
                 found.recognise(segment, camera.elapsed)
 
-        only = DanceFilter(request.label, request.collection)
         return self._catalogue.scan(
-            moments, max_evalue=request.max_evalue, only=only, on_recognised=on_recognised
+            moments,
+            max_evalue=request.max_evalue,
+            label=request.label,
+            collection=request.collection,
+            on_recognised=on_recognised,
         )
 
     def _keep(self, job: Job, found: ScanSoFar) -> None:
