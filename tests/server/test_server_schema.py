@@ -67,6 +67,7 @@ def _asked(case: schemathesis.Case) -> None:
     "place",
     [
         "/about", "/labels", "/map", "/jobs", "/words", "/dances", "/dances/{dance}",
+        "/dances/{dance}/lineage", "/recordings/{recording_id}/counts",
         "/recordings/{recording_id}", "/recordings/{recording_id}/motion", "/recordings/{recording_id}/words",
         "/searches/{search_id}", "/searches/{search_id}/motion", "/searches/{search_id}/words",
         "/searches/{search_id}/matches/{dance_id}", "/searches/{search_id}/matches/{dance_id}/differences",

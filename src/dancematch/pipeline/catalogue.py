@@ -11,6 +11,7 @@ from dancematch.catalogue.editing.edit import CatalogueEditor, Edited
 from dancematch.catalogue.editing.requests import Edit, EditRecording
 from dancematch.catalogue.listing import (
     Page,
+    TrackNames,
     dances_with_skeletons,
     name_tracks,
     read_dance,
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dancematch.pipeline.answer import Answer
+    from dancematch.pipeline.counts.counts import Counted
+    from dancematch.pipeline.lineage import Lineage
     from dancematch.pipeline.query import QueryClip
     from dancematch.pipeline.scan.scan import OnRecognised, Scan, ScanSource, ScanStart
     from dancematch.search.engine import Engine
@@ -196,7 +199,7 @@ class Catalogue(DanceContainer):
         if recalibration is not None:
             answer = answer.recalibrate(recalibration, max_evalue)
         keys = [key for match in answer.candidates for key in match.track_keys]
-        return answer.with_names(name_tracks(self._store, keys))
+        return answer.with_names(self.name_tracks(keys))
 
     def _choose(self, which: DanceChoice) -> DanceFilter:
         """The dances to search; a label or collection that no dance has is refused."""
@@ -303,6 +306,29 @@ class Catalogue(DanceContainer):
 
         engine = self.searcher.engine_for(match.dance_id)
         return explain(engine, query.variant(match), match, settings or DEFAULT_SETTINGS)
+
+    def lineage(
+        self, dance: str, *, max_evalue: float = MAX_EVALUE, on_progress: Progress | None = None
+    ) -> "Lineage":
+        """Which other dances share passages with one, by name or id, and which of its passages are rare.
+
+        One search per three seconds of its recordings. `max_evalue` is for all of them together.
+        """
+        from dancematch.pipeline.lineage import trace_lineage
+
+        return trace_lineage(self, dance, max_evalue=require_max_evalue(max_evalue), on_progress=on_progress)
+
+    def counts(self, recording_id: str) -> "Counted":
+        """The eight-counts of a recording by its most prominent dancer's movement; if none, why."""
+        from dancematch.pipeline.counts.counts import Counted
+        from dancematch.pipeline.counts.movement import count_movement
+
+        motions = [motion for motion in self.dancers(recording_id).values() if motion is not None]
+        return count_movement(motions[0]) if motions else Counted(None, "no skeletons of it were kept")
+
+    def name_tracks(self, track_keys: Sequence[int]) -> dict[int, TrackNames]:
+        """What tracks are of, by their keys; one that has been removed since has no item."""
+        return name_tracks(self._store, track_keys)
 
     def engine(self) -> "Engine":
         """The engine, brought up to date with what others have added and removed."""

@@ -66,7 +66,7 @@ def find_duplicates(
     pairs: dict[tuple[str, str], DuplicatePair] = {}
     for done, recording in enumerate(chosen, start=1):
         others = DanceFilter(but=frozenset({recording.dance_id}))
-        queries = list(_make_queries(catalogue, recording.recording_id))
+        queries = list(make_queries(catalogue, recording.recording_id))
         for match in catalogue.engine().search(queries, limit=NEAREST, only=others):
             named = replace(match, dance=names.get(match.dance_id))
             pair = _make_pair(recording.dance, named, trials=len(chosen))
@@ -86,7 +86,7 @@ def _is_duplicate(pair: DuplicatePair, max_evalue: float) -> bool:
     return pair.evalue <= max_evalue or pair.log_ratio >= shipped_calibration().most
 
 
-def _make_queries(catalogue: "Catalogue", recording_id: str) -> "Iterator[Query]":
+def make_queries(catalogue: "Catalogue", recording_id: str) -> "Iterator[Query]":
     """Both variants of each dancer of a recording."""
     from dancematch.pipeline.query import hide_unseen, query_of_words
     from dancematch.search.query import Query

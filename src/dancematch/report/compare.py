@@ -6,7 +6,7 @@ too low at the shoulder is one difference, not one of elbow and hand as well. La
 tempo through the whole performance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -45,6 +45,12 @@ BONES: dict[str, tuple[str, str]] = {
         for side in ("left", "right")
     },
 }
+# The channels whose names a layman knows, and the bones of each.
+LIMBS: Mapping[str, tuple[str, ...]] = {
+    **{f"{side}_arm": (f"{side} upper arm", f"{side} forearm") for side in ("left", "right")},
+    "torso": ("head", "torso", "shoulders", "hips"),
+    **{f"{side}_leg": (f"{side} thigh", f"{side} shin") for side in ("left", "right")},
+}
 WORST_MOMENTS = 5  # that are named
 MATCHED_SHARE = 0.5  # of the time in matching passages, that a possible match needs
 LATEST_SECONDS = 0.4  # from the place that the words give: farther apart, it is another movement
@@ -56,7 +62,8 @@ _NAMED_BONES = 3  # per moment
 _UNCUT_SHARE = 0.75  # of a passage, that must be left where it meets another
 _STEADY_SECONDS = 3.0  # over which offsets from the even tempo are smoothed
 _ENDS = np.array([[BODY15.index(joint) for joint in ends] for ends in BONES.values()])
-_TENDENCIES = (("to the right", "to the left"), ("low", "high"), ("back", "forward"))  # by axis: less, more
+# By axis, less and more of it: what stands after "too".
+_TENDENCIES = (("far to the right", "far to the left"), ("low", "high"), ("far back", "far forward"))
 
 IntArray = NDArray[np.int64]
 Seconds = NDArray[np.float64]
@@ -70,7 +77,7 @@ class BoneDifference:
     mean: float
     high: float  # the 90th percentile
     worst_at: float  # seconds of the clip
-    tendency: str = ""  # "low": mostly too low; empty if there is none
+    tendency: str = ""  # "low" or "far to the right": mostly too much so; empty if there is none
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,8 @@ class Comparison:
     degrees: FloatArray  # [frames, bones] by `BONES`, NaN where either does not show the bone
     query_poses: Poses  # [frames] mirrored if the match is
     reference_poses: Poses  # [frames]
+    query_motion: Motion  # all of it, canonical, mirrored if the match is
+    reference_motion: Motion  # the same of the reference
 
     @property
     def query_joints(self) -> FloatArray:
@@ -181,11 +190,11 @@ class Comparison:
         )
         return BoneDifference(
             list(BONES)[bone], float(values.mean()), float(np.quantile(values, 0.9)),
-            float(self.query[seen[values.argmax()]]), _tendency(apart),
+            float(self.query[seen[values.argmax()]]), name_tendency(apart),
         )  # fmt: skip
 
 
-def _tendency(apart: FloatArray) -> str:
+def name_tendency(apart: FloatArray) -> str:
     """The way in which a bone mostly points too far; empty if there is none."""
     mean = apart.mean(axis=0)
     axis = int(np.abs(mean).argmax())
@@ -258,7 +267,7 @@ def align_dancers(
         match, 1 / slope, _matched_share(evidence, query, segments),
         query, times[within], query - (begin + slope * times[within]),
         np.degrees(np.arccos(cosines)).astype(np.float32),
-        own_poses[frames], their_poses,
+        own_poses[frames], their_poses, clip, reference,
     )  # fmt: skip
 
 

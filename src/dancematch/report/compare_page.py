@@ -48,10 +48,8 @@ def summarise(comparison: Comparison) -> str:
 
 def describe_moment(moment: MomentDifference) -> str:
     """When the moment is, which bones differ by how many degrees, and lateness."""
-    far = {"low": "low", "high": "high"}
     bones = ", ".join(
-        f"{bone.bone} {bone.mean:.0f}"
-        + (f" (too {far.get(bone.tendency, f'far {bone.tendency}')})" if bone.tendency else "")
+        f"{bone.bone} {bone.mean:.0f}" + (f" (too {bone.tendency})" if bone.tendency else "")
         for bone in moment.bones
     )
     return (

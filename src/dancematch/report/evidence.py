@@ -26,7 +26,14 @@ from dancematch.pipeline.analysis.file_analysis import FileKind, Progress
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
-from dancematch.report.compare import BONES, Comparison, align_dancers, bone_directions, order_segments
+from dancematch.report.compare import (
+    BONES,
+    LIMBS,
+    Comparison,
+    align_dancers,
+    bone_directions,
+    order_segments,
+)
 from dancematch.report.evidence_strength import (
     Commonness,
     Likelihood,
@@ -44,12 +51,6 @@ from dancematch.types import FloatArray, Match, Passage, Span
 MOMENTS = 6  # shown side by side
 NEAREST = 5  # other dances that are named
 ALSO_ALIKE = 3  # passages at other places that are named
-# The channels whose names a layman knows, and the bones of each.
-LIMBS: Mapping[str, tuple[str, ...]] = {
-    **{f"{side}_arm": (f"{side} upper arm", f"{side} forearm") for side in ("left", "right")},
-    "torso": ("head", "torso", "shoulders", "hips"),
-    **{f"{side}_leg": (f"{side} thigh", f"{side} shin") for side in ("left", "right")},
-}
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,10 @@ def _draw_worst(figure: Any, comparison: Comparison, clip: str, reference: str) 
     panels: Any = figure.subplots(2, len(moments), squeeze=False)
     for column, moment in enumerate(moments):
         place = int(np.abs(comparison.reference - moment.reference).argmin())
-        bones = "\n".join(f"{bone.bone} {bone.mean:.0f}° {bone.tendency}" for bone in moment.bones)
+        bones = "\n".join(
+            f"{bone.bone} {bone.mean:.0f}°{f' too {bone.tendency}' if bone.tendency else ''}"
+            for bone in moment.bones
+        )
         panels[0, column].set_title(bones, fontsize=8)
         for axes, poses, second in (
             (panels[0, column], comparison.query_poses, moment.query),

@@ -9,7 +9,10 @@ from dancematch.catalogue.editing.requests import Edit
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.edit_rows import edits_of_rows
 from dancematch.pipeline.edit_table import parse_edit_table
+from dancematch.pipeline.lineage import count_windows
 from dancematch.server.etags import Condition
+from dancematch.server.limits import MAX_LINEAGE_SEARCHES
+from dancematch.server.problems import too_costly
 from dancematch.server.recordings import RecordingService
 from dancematch.server.schemas.dances import DanceDetail, DanceFacts, DanceResponse
 from dancematch.server.schemas.edits import (
@@ -18,6 +21,7 @@ from dancematch.server.schemas.edits import (
     RecordingChange,
     RecordingEditResponse,
 )
+from dancematch.server.schemas.lineage import LineageResponse
 
 
 class DanceService:
@@ -36,6 +40,16 @@ class DanceService:
     def describe_one(self, dance: str) -> DanceDetail:
         """One dance, by name or id, with its recordings."""
         return self._detail(self._details(dance))
+
+    def lineage(self, dance: str) -> LineageResponse:
+        """Which dances share passages with one; refused where that takes minutes."""
+        known = self._catalogue.recordings(self._catalogue.dance(dance).dance_id)
+        if sum(count_windows(one.seconds) * max(1, one.dancers) for one in known) > MAX_LINEAGE_SEARCHES:
+            raise too_costly(
+                "the dance is too long, or has too many recordings, to be traced here; "
+                "'dancematch lineage' on the command line takes its time"
+            )
+        return LineageResponse.of(self._catalogue.lineage(dance))
 
     def _detail(self, details: DanceDetails) -> DanceDetail:
         return DanceDetail(**self._facts(details), recordings=self._recordings.describe_all(details))

@@ -41,6 +41,7 @@ QUICK_WRITTEN_BYTES = 256 << 20
 MAX_QUICK_DANCER_SECONDS = 180.0  # of all dancers together; a search takes about 8 ms for each
 MAX_KEPT_WORKER_BYTES = 256 << 20  # a worker that has had more is not used again
 MAX_EXPLAINED_COST = 4e9  # words of the clip times the squared words of the dance: some seconds of work
+MAX_LINEAGE_SEARCHES = 200  # windows of a dance times dancers, each of which is a search
 STILLS_SECONDS = 120.0  # for cutting the pictures of a report
 
 # Searches held for questions

@@ -10,6 +10,7 @@ from dancematch.pipeline.analysis.file_analysis import Analysis
 from dancematch.pipeline.catalogue import Catalogue
 from dancematch.server.files.videos import VideoFolder
 from dancematch.server.problems import not_found
+from dancematch.server.schemas.lessons import CountsResponse, RecordingCountsResponse
 from dancematch.server.schemas.recordings import ExclusionResponse, RecordingResponse
 from dancematch.server.schemas.requests import RecordingRequest
 
@@ -26,6 +27,16 @@ class RecordingService:
             return self._catalogue.recording(recording)
         except UnknownDanceError:
             raise unknown_recording(recording) from None
+
+    def counts(self, recording: str) -> RecordingCountsResponse:
+        """The eight-counts of a recording, or why there are none."""
+        found = self.find(recording)
+        counted = self._catalogue.counts(found.recording_id)
+        return RecordingCountsResponse(
+            recording_id=found.recording_id,
+            counts=CountsResponse.of(counted.counts),
+            counts_reason=counted.reason,
+        )
 
     def find_same(self, new: RecordingRequest, digest: str) -> RecordingResponse | None:
         """The recording of this very content in this dance; refused if it can be added to none."""

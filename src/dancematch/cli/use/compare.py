@@ -15,7 +15,7 @@ from dancematch.errors import InputError
 
 if TYPE_CHECKING:
     from dancematch.pipeline.catalogue import Catalogue
-    from dancematch.report.compare import Comparison
+    from dancematch.report.compare import BoneDifference, Comparison
 
 _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
 
@@ -120,9 +120,15 @@ def _print(found: "Comparison") -> None:
         return
     emit()
     emit_table(
-        ["bone", "mean", "a tenth of the time above", "most at", "on the whole too"],
+        ["bone", "mean", "a tenth of the time above", "most at", "on the whole"],
         [
-            [one.bone, f"{one.mean:.0f}", f"{one.high:.0f}", f"{one.worst_at:.1f} s", one.tendency]
+            [
+                one.bone,
+                f"{one.mean:.0f}",
+                f"{one.high:.0f}",
+                f"{one.worst_at:.1f} s",
+                f"too {one.tendency}" if one.tendency else "",
+            ]
             for one in found.bones
         ],
     )
@@ -139,12 +145,17 @@ def _print(found: "Comparison") -> None:
                 f"{moment.query:.1f} s",
                 f"{moment.reference:.1f} s",
                 f"{moment.degrees:.0f}",
-                ", ".join(f"{bone.bone} {bone.mean:.0f} {bone.tendency}".rstrip() for bone in moment.bones),
+                ", ".join(_name_bone(bone) for bone in moment.bones),
                 describe_lateness(moment.late).lstrip("; "),
             ]
             for moment in found.worst
         ],
     )
+
+
+def _name_bone(bone: "BoneDifference") -> str:
+    too = f" (too {bone.tendency})" if bone.tendency else ""
+    return f"{bone.bone} {bone.mean:.0f}{too}"
 
 
 def _described(found: "Comparison", clip: str, reference: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dancematch.pipeline.catalogue import Catalogue
 from dancematch.pipeline.query import query_of_analysis, query_of_motions
 from dancematch.report.compare import compare
 from dancematch.report.evidence import QueryFile
+from dancematch.report.lesson import make_lesson
 from dancematch.search.query import Query
 from dancematch.server.files.upload import Upload
 from dancematch.server.jobs.table import now
@@ -96,7 +97,7 @@ class SearchService:
         require_explainable(own.words, [one.words for one in known])
         background = self._catalogue.background
         found = compare([own], known, tokeniser, background, name=match.name, mirrored=match.mirrored)
-        return DifferencesResponse.of(search_id, match, found)
+        return DifferencesResponse.of(search_id, match, make_lesson(found, known))
 
     def report(
         self, search: HeldSearch, dance_id: str, dancer: int | None = None, clip: Upload | None = None

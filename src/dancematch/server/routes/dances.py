@@ -12,6 +12,7 @@ from dancematch.server.routes.conditions import IfMatch
 from dancematch.server.routes.openapi import errors
 from dancematch.server.schemas.dances import DanceDetail, DancesResponse, LabelsResponse
 from dancematch.server.schemas.edits import DanceChange, DanceEditResponse
+from dancematch.server.schemas.lineage import LineageResponse
 from dancematch.server.schemas.requests import DanceReference, Text
 
 router = APIRouter(tags=["dances"])
@@ -48,6 +49,12 @@ def show_dance(service: ReadyService, response: Response, dance: DanceReference)
     found = service.dances.describe_one(dance)
     response.headers["ETag"] = quote_etag(found.etag)
     return found
+
+
+@router.get("/dances/{dance}/lineage", dependencies=[READER], responses=errors(404))
+async def show_lineage(service: ReadyService, threads: Threads, dance: DanceReference) -> LineageResponse:
+    """Which other dances share passages with a dance, earlier and later, and which of its passages are rare."""
+    return await threads.other(service.dances.lineage, dance)
 
 
 @router.patch(

@@ -20,6 +20,7 @@ from dancematch.server.routes.uploads import receive_upload
 from dancematch.server.schemas.base import json_response
 from dancematch.server.schemas.edits import RecordingChange, RecordingEditResponse
 from dancematch.server.schemas.jobs import JobResponse
+from dancematch.server.schemas.lessons import RecordingCountsResponse
 from dancematch.server.schemas.motions import (
     DancerWordsResponse,
     RecordingMotionResponse,
@@ -126,6 +127,14 @@ def show_motion(
         dance_id=found.dance_id,
         dancers=describe_motions(motions, wanted, repr(found.file)),
     )
+
+
+@router.get(f"{_RECORDING}/counts", dependencies=[READER], responses=errors(404))
+async def show_counts(
+    service: ReadyService, threads: Threads, recording_id: RecordingReference
+) -> RecordingCountsResponse:
+    """The beats of a recording in eight-counts, by the movement of its most prominent dancer."""
+    return await threads.other(service.recordings.counts, recording_id)
 
 
 @router.get(f"{_RECORDING}/words", dependencies=[READER], responses=errors(404))

@@ -3,14 +3,16 @@
 import numpy as np
 from pydantic import BaseModel
 
-from dancematch.report.compare import BONES, BoneDifference, Comparison, MomentDifference
+from dancematch.report.compare import BONES, BoneDifference, MomentDifference
 from dancematch.report.compare_page import round_values
+from dancematch.report.lesson import Lesson
 from dancematch.report.svg import pool_matrix
 from dancematch.search.explain import EvidenceMatrix, Explanation, MetricValue, SharedWord
 from dancematch.search.stage2.periodicity import Period
 from dancematch.search.stage2.synchrony import SynchronyPeak
 from dancematch.server.limits import MAX_MATRIX_CELLS
 from dancematch.server.schemas.base import IntegerRows, round_rows, round_times
+from dancematch.server.schemas.lessons import LessonResponse
 from dancematch.server.schemas.searches import MatchResponse
 from dancematch.types import Match, Passage, Span
 
@@ -106,11 +108,14 @@ class DifferencesResponse(BaseModel):
     matched: float
     bones: tuple[BoneDifference, ...]
     worst: tuple[MomentDifference, ...]
+    worst_counts: list[str]  # where each of `worst` is: "count 5 of bar 3"; empty texts without counts
     timeline: TimelineResponse
+    lesson: LessonResponse
 
     @classmethod
-    def of(cls, search_id: str, match: Match, found: Comparison) -> "DifferencesResponse":
+    def of(cls, search_id: str, match: Match, lesson: Lesson) -> "DifferencesResponse":
         """The comparison, thinned to the moments that a player needs."""
+        found = lesson.comparison
         times = found.reference
         step = float(np.median(np.diff(times))) if len(times) > 1 else _MOMENT_SECONDS
         chosen = slice(None, None, max(1, round(_MOMENT_SECONDS / step)))
@@ -125,6 +130,8 @@ class DifferencesResponse(BaseModel):
             matched=found.matched,
             bones=tuple(found.bones),
             worst=tuple(found.worst),
+            worst_counts=[lesson.where(moment.reference) for moment in found.worst],
+            lesson=LessonResponse.of(lesson),
             timeline=TimelineResponse(
                 query=round_times(found.query[chosen]),
                 reference=round_times(times[chosen]),

@@ -1,0 +1,337 @@
+"""Lineage of a dance: which other dances share passages with it, before and after, and which passages are rare.
+
+Windows of six seconds of each recording are searched for among all other dances; neighbouring windows that
+find one recording along one line are one shared passage. A likeness says nothing about who took what from whom:
+dates are those of the recordings that the catalogue holds.
+
+One search per window: the cost grows with the length of the dance, and with the catalogue as that of a search.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from dancematch.catalogue.records import Recording
+from dancematch.pipeline.counts.counts import Counts, units_of
+from dancematch.pipeline.dedup import make_queries
+from dancematch.search.confidence.verdict import MAX_EVALUE, verdict_of
+from dancematch.search.query import Query
+from dancematch.search.settings import DanceFilter
+from dancematch.types import Match, Span, Verdict
+
+if TYPE_CHECKING:
+    from dancematch.pipeline.analysis.file_analysis import Progress
+    from dancematch.pipeline.catalogue import Catalogue
+
+WINDOW_SECONDS = 6.0  # the least that a search is sure of
+WINDOW_STEP = 3.0
+NEAREST = 20  # dances per window
+COMMON_DANCES = 3  # other dances that hold a passage, from which on it is common property
+_SAME_LINE_SECONDS = 1.0  # by which two windows of one passage may lie beside one line
+
+Order = Literal["earlier", "later", "same time", "undated"]
+Rarity = Literal["rare", "shared", "common"]
+
+
+@dataclass(frozen=True)
+class LineageNode:
+    """A dance that shares passages with the one that is asked about, or that dance itself."""
+
+    dance_id: str
+    name: str
+    date: str | None  # of its earliest recording that has one
+    order: Order | None  # against the dance that is asked about; None: it is that dance
+    shared_seconds: float  # of the dance that is asked about, that it shares
+
+
+@dataclass(frozen=True)
+class SharedPassage:
+    """An edge: a passage of the dance that another dance holds too."""
+
+    dance_id: str  # the other
+    name: str
+    recording_id: str | None  # of the other
+    recording: str | None
+    date: str | None
+    own_recording_id: str
+    own_recording: str
+    own_date: str | None
+    order: Order  # of the other's recording against the own
+    own: Span  # where in the own recording
+    other: Span  # where in the other's
+    mirrored: bool
+    tempo: float | None  # own over the other's
+    score: float
+    log_ratio: float  # log10 of the likelihood ratio
+    evalue: float  # how many as alike all the windows together find by accident
+    verdict: Verdict
+    counts: str | None  # where in the own recording, in counts: "bars 1-2"; None without counts
+
+
+@dataclass(frozen=True)
+class PassageRarity:
+    """How many other dances hold a passage of the dance."""
+
+    recording_id: str
+    recording: str
+    span: Span
+    dances: int  # others that hold it
+    others: int  # that were searched
+    names: tuple[str, ...]  # of those that hold it
+    rarity: Rarity
+    counts: str | None  # the span in counts; None without counts
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Which dances share passages with a dance."""
+
+    dance_id: str
+    name: str
+    date: str | None
+    nodes: tuple[LineageNode, ...]  # the dance itself first, then by date
+    edges: tuple[SharedPassage, ...]  # by place in the dance
+    passages: tuple[PassageRarity, ...]  # all of the dance, in order
+    searches: int  # windows that were searched for
+
+
+def trace_lineage(
+    catalogue: "Catalogue",
+    dance: str,
+    *,
+    max_evalue: float = MAX_EVALUE,
+    recordings: Sequence[str] | None = None,
+    on_progress: "Progress | None" = None,
+) -> Lineage:
+    """The lineage of a dance by name or id; of some of its recordings, if their ids are given.
+
+    `max_evalue` is for all windows together, as are the E-values and verdicts.
+    """
+    facts = catalogue.dance(dance)
+    every = catalogue.recordings(facts.dance_id)
+    chosen = [one for one in every if recordings is None or one.recording_id in recordings]
+    others = max(0, len(catalogue.names()) - 1)
+    windows = [(one, window) for one in chosen for window in _cut_windows(catalogue, one)]
+    hits: list[_Hit] = []
+    for done, (one, window) in enumerate(windows, start=1):
+        found = _search_window(catalogue, one, window, len(windows)) if others else ()
+        hits += [hit for hit in found if verdict_of(hit.evalue, max_evalue) != "no match"]
+        if on_progress is not None:
+            on_progress(done / len(windows))
+    counts = {one.recording_id: catalogue.counts(one.recording_id).counts for one in chosen}
+    edges = list(_make_edges(catalogue, list(_join_hits(hits)), max_evalue, counts))
+    edges.sort(key=lambda one: (one.own_recording, one.own.start, one.name))
+    itself = LineageNode(facts.dance_id, facts.name, _earliest(every), None, 0.0)
+    rarities = [
+        rarity
+        for one in chosen
+        for rarity in _measure_rarities(one, [window for own, window in windows if own is one], edges, others)
+    ]
+    return Lineage(
+        facts.dance_id, facts.name, itself.date, tuple(_make_nodes(catalogue, itself, edges)), tuple(edges),
+        tuple(_name_counts(rarities, counts)), len(windows),
+    )  # fmt: skip
+
+
+def _name_counts(
+    rarities: Sequence[PassageRarity], counts: Mapping[str, Counts | None]
+) -> Iterator[PassageRarity]:
+    for one in rarities:
+        grid = counts[one.recording_id]
+        yield replace(one, counts=None if grid is None else grid.describe(one.span))
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """A window of a recording that another dance holds."""
+
+    recording: Recording
+    match: Match
+    evalue: float  # among all windows
+
+
+def count_windows(seconds: float) -> int:
+    """How many searches a recording of this length takes."""
+    return max(1, -(-int(seconds - WINDOW_SECONDS) // int(WINDOW_STEP)) + 1)
+
+
+# ---- windows
+
+
+def _cut_windows(catalogue: "Catalogue", recording: Recording) -> Iterator[list[Query]]:
+    """Both variants of each dancer in every window of a recording; a short rest belongs to the last."""
+    queries = list(make_queries(catalogue, recording.recording_id))
+    if not queries:
+        return
+    step = queries[0].fingerprint.seconds_per_word
+    length, hop = round(WINDOW_SECONDS / step), round(WINDOW_STEP / step)
+    longest = max(len(query.fingerprint) for query in queries)
+    firsts = list(range(0, max(1, longest - length + 1), hop))
+    if longest > length and firsts[-1] + length < longest:
+        firsts.append(longest - length)
+    for first in firsts:
+        cut = [_cut(query, first, first + length - 1) for query in queries]
+        window = [query for query in cut if query is not None]
+        if window:
+            yield window
+
+
+def _cut(query: Query, first: int, last: int) -> Query | None:
+    words = query.fingerprint
+    if first >= len(words):
+        return None
+    return replace(query, fingerprint=words.segment(first, min(last, len(words) - 1)))
+
+
+def _span_of(window: Sequence[Query]) -> Span:
+    words = max((query.fingerprint for query in window), key=len)
+    return words.span(0, len(words) - 1)
+
+
+def _search_window(
+    catalogue: "Catalogue", recording: Recording, window: Sequence[Query], trials: int
+) -> Iterator[_Hit]:
+    """What other dances hold of a window."""
+    only = DanceFilter(but=frozenset({recording.dance_id}))
+    for match in catalogue.searcher.search(window, limit=NEAREST, only=only):
+        # Every window is searched for: accidents of one come as often again in each of the others.
+        evalue = float("inf") if match.evalue is None else match.evalue * trials
+        yield _Hit(recording, match, evalue)
+
+
+# ---- edges
+
+
+def _join_hits(hits: Sequence[_Hit]) -> Iterator[_Hit]:
+    """Neighbouring windows that find one track along one line as one, with the least E-value."""
+    open_hits: dict[tuple[str, int | None, bool, int], _Hit] = {}
+    for hit in sorted(hits, key=lambda one: (one.recording.file, one.match.query.start)):
+        key = hit.recording.recording_id, hit.match.track, hit.match.mirrored, hit.match.dancer
+        before = open_hits.get(key)
+        if before is not None and _continues(before.match, hit.match):
+            open_hits[key] = _join(before, hit)
+            continue
+        if before is not None:
+            yield before
+        open_hits[key] = hit
+    yield from open_hits.values()
+
+
+def _continues(before: Match, match: Match) -> bool:
+    tempo = before.tempo or 1.0
+    expected = before.reference.start + tempo * (match.query.start - before.query.start)
+    return (
+        match.query.start <= before.query.end and abs(match.reference.start - expected) <= _SAME_LINE_SECONDS
+    )
+
+
+def _join(before: _Hit, hit: _Hit) -> _Hit:
+    best = min(before, hit, key=lambda one: (one.evalue, -one.match.score))
+    own, other = (
+        Span(min(one.start, two.start), max(one.end, two.end))
+        for one, two in (
+            (before.match.query, hit.match.query),
+            (before.match.reference, hit.match.reference),
+        )
+    )
+    return replace(best, match=replace(best.match, query=own, reference=other))
+
+
+def _make_edges(
+    catalogue: "Catalogue", hits: Sequence[_Hit], max_evalue: float, counts: Mapping[str, Counts | None]
+) -> Iterator[SharedPassage]:
+    """The hits with names and dates; of what was removed meanwhile there is none."""
+    names = catalogue.name_tracks([hit.match.track for hit in hits if hit.match.track is not None])
+    for hit in hits:
+        match, own = hit.match, hit.recording
+        named = None if match.track is None else names.get(match.track)
+        if named is None:
+            continue
+        other, grid = catalogue.recording(named.recording_id), counts[own.recording_id]
+        yield SharedPassage(
+            match.dance_id, named.dance, other.recording_id, other.file, other.date,
+            own.recording_id, own.file, own.date, order_dates(other.date, own.date),
+            match.query, match.reference, match.mirrored, match.tempo, match.score, match.log_ratio or 0.0,
+            hit.evalue, verdict_of(hit.evalue, max_evalue),
+            None if grid is None else grid.describe(match.query),
+        )  # fmt: skip
+
+
+def order_dates(other: str | None, own: str | None) -> Order:
+    """Whether a date lies before another; dates may be a year, a month or a day."""
+    if other is None or own is None:
+        return "undated"
+    length = min(len(other), len(own))
+    if other[:length] == own[:length]:
+        return "same time"
+    return "earlier" if other[:length] < own[:length] else "later"
+
+
+# ---- nodes and rarity
+
+
+def _make_nodes(
+    catalogue: "Catalogue", itself: LineageNode, edges: Sequence[SharedPassage]
+) -> Iterator[LineageNode]:
+    """The dance itself, then those that share passages with it, by date; those without one last."""
+    yield itself
+    made = []
+    for dance_id in dict.fromkeys(edge.dance_id for edge in edges):
+        shared = [edge for edge in edges if edge.dance_id == dance_id]
+        date = _earliest(catalogue.recordings(dance_id))
+        made.append(
+            LineageNode(
+                dance_id, shared[0].name, date, order_dates(date, itself.date), _shared_seconds(shared)
+            )
+        )
+    yield from sorted(made, key=lambda node: (node.date is None, node.date or "", node.name))
+
+
+def _earliest(recordings: Sequence[Recording]) -> str | None:
+    return min((one.date for one in recordings if one.date), default=None)
+
+
+def _shared_seconds(edges: Sequence[SharedPassage]) -> float:
+    """How much of the dance the edges cover, in the recording of which they cover most."""
+    most = 0.0
+    for recording_id in {edge.own_recording_id for edge in edges}:
+        covered, end = 0.0, 0.0
+        spans = [edge.own for edge in edges if edge.own_recording_id == recording_id]
+        for span in sorted(spans, key=lambda one: one.start):
+            covered += max(0.0, span.end - max(span.start, end))
+            end = max(end, span.end)
+        most = max(most, covered)
+    return round(most, 2)
+
+
+def _measure_rarities(
+    recording: Recording, windows: Sequence[Sequence[Query]], edges: Sequence[SharedPassage], others: int
+) -> Iterator[PassageRarity]:
+    """How many dances hold each part of a recording; neighbours that the same dances hold are one."""
+    spans = [_span_of(window) for window in windows]
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
+    last: PassageRarity | None = None
+    for cell in units_of(None, Span(start, end), 0, WINDOW_STEP):
+        names = tuple(sorted({edge.name for edge in edges if _holds(edge, recording, cell)}))
+        if last is not None and last.names == names:
+            last = replace(last, span=Span(last.span.start, cell.end))
+            continue
+        if last is not None:
+            yield last
+        rarity = name_rarity(len(names))
+        last = PassageRarity(
+            recording.recording_id, recording.file, cell, len(names), others, names, rarity, None
+        )
+    if last is not None:
+        yield last
+
+
+def _holds(edge: SharedPassage, recording: Recording, span: Span) -> bool:
+    """Whether an edge covers most of a span."""
+    shared = min(edge.own.end, span.end) - max(edge.own.start, span.start)
+    return edge.own_recording_id == recording.recording_id and shared > span.seconds / 2
+
+
+def name_rarity(dances: int) -> Rarity:
+    """What a passage is called that so many other dances hold."""
+    return "rare" if not dances else "shared" if dances < COMMON_DANCES else "common"

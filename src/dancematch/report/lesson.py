@@ -1,0 +1,125 @@
+"""Two performances in the counts of the reference: the diff of their choreographies, and what to practise."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dancematch.pipeline.counts.counts import Counted, Counts, describe_beats, place_beat
+from dancematch.pipeline.counts.movement import count_movement
+from dancematch.pipeline.query import QueryDancer
+from dancematch.pipeline.wording import capitalise
+from dancematch.report.compare import Comparison
+from dancematch.report.diff import DiffPassage, diff_dances
+from dancematch.report.practice import list_practice
+from dancematch.types import Span
+
+
+@dataclass(frozen=True)
+class BeatPair:
+    """A beat of the reference and when the clip has it."""
+
+    bar: int
+    count: int
+    reference: float  # seconds
+    query: float
+
+
+@dataclass(frozen=True)
+class DiffLine:
+    """A passage of the diff with its names."""
+
+    passage: DiffPassage
+    where: str  # "counts 5-8 of bar 3", of the reference; without counts "0:04-0:06"
+    text: str  # a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A comparison in counts."""
+
+    comparison: Comparison
+    counted: Counted  # of the reference
+    diff: tuple[DiffLine, ...]
+    practice: tuple[str, ...]  # sentences for the clip's dancer, the most important first
+
+    @property
+    def beats(self) -> tuple[BeatPair, ...]:
+        """The beats that both show."""
+        both, counts = self.comparison, self.counted.counts
+        if counts is None:
+            return ()
+        shown = [(n, t) for n, t in enumerate(counts.beats) if both.reference[0] <= t <= both.reference[-1]]
+        placed = np.interp([time for _, time in shown], both.reference, both.query)
+        return tuple(
+            BeatPair(*place_beat(number), round(time, 3), round(float(own), 3))
+            for (number, time), own in zip(shown, placed, strict=True)
+        )
+
+    def where(self, reference: float) -> str:
+        """The count of a moment of the reference: "count 5 of bar 3"; empty without counts."""
+        counts = self.counted.counts
+        return "" if counts is None else describe_beats(*[counts.beat_at(reference)] * 2)
+
+
+def make_lesson(
+    comparison: Comparison, reference: Sequence[QueryDancer], music: Counted | None = None
+) -> Lesson:
+    """The comparison in the counts of the reference, whose dancers are given.
+
+    Counts are those of its `music` or, where it has none, of the movement of the dancer that was compared.
+    """
+    counted = count_dance(reference, comparison.match.reference_dancer, music)
+    passages = diff_dances(
+        comparison.query_motion, comparison.reference_motion, _list_tempi(comparison), counted.counts
+    )
+    lines = tuple(_describe(one, counted.counts) for one in passages)
+    return Lesson(comparison, counted, lines, list_practice(comparison, counted.counts, passages))
+
+
+def count_dance(dancers: Sequence[QueryDancer], dancer: int, music: Counted | None) -> Counted:
+    """The counts of a recording by its music or, where it has none, by the movement of one of its dancers."""
+    if music is not None and music.counts is not None:
+        return music
+    moved = count_movement(next(one.motion for one in dancers if one.dancer == dancer))
+    if moved.counts is not None or music is None:
+        return moved
+    return Counted(None, f"{music.reason}, and {moved.reason}")
+
+
+def _list_tempi(comparison: Comparison) -> Iterator[float]:
+    """Tempi of the clip over the reference's: an even one through all, the match's, the same."""
+    yield from (comparison.tempo, comparison.match.tempo or 1.0, 1.0)
+
+
+# ---- the diff
+
+
+def _describe(passage: DiffPassage, counts: Counts | None) -> DiffLine:
+    if passage.reference is None:
+        where = describe_seconds(passage.query) if passage.query else ""
+        return DiffLine(passage, where, f"Seconds {where} of the clip were added.")
+    where = name_span(passage.reference, counts)
+    begin = capitalise(where) if counts else f"Seconds {where}"
+    parts = ", ".join(passage.parts)
+    also = f"; changed: {parts}" if parts else ""
+    place = f"seconds {describe_seconds(passage.query)} of the clip" if passage.query else ""
+    turned = ", mirrored" if passage.mirrored else ""
+    text = {
+        "kept": f"{begin} kept",
+        "changed": f"{begin} changed: {parts}",
+        "mirrored": f"{begin} mirrored{also}",
+        "moved": f"{begin} moved to {place}{turned}{also}",
+        "left out": f"{begin} left out",
+    }[passage.kind]
+    return DiffLine(passage, where, f"{text}.")
+
+
+def name_span(span: Span, counts: Counts | None) -> str:
+    """What a span of the reference is called: in counts or, without, in seconds."""
+    return describe_seconds(span) if counts is None else counts.describe(span)
+
+
+def describe_seconds(span: Span) -> str:
+    """A time range to a tenth of a second: "4.0-6.0"."""
+    return f"{span.start:.1f}-{span.end:.1f}"
