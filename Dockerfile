@@ -1,4 +1,5 @@
-# The service in a container (docs/service.md). Not yet built anywhere: no container tools where it was written.
+# The service in a container (docs/service.md). tests/project/test_packaging.py runs these commands in an environment of
+# their own, and the service as it is started here; no image has been built: no container tools where it was written.
 FROM python:3.12-slim
 
 RUN useradd --create-home dancematch
@@ -9,11 +10,11 @@ RUN pip install --no-cache-dir '/source[serve]'
 
 # Named, so that it is found whichever user the container runs as.
 ENV DANCEMATCH_CACHE=/var/cache/dancematch
-RUN mkdir "$DANCEMATCH_CACHE" && chown dancematch "$DANCEMATCH_CACHE"
+RUN mkdir "$DANCEMATCH_CACHE" /data && chown dancematch "$DANCEMATCH_CACHE" /data
 
 USER dancematch
 # The pose networks' weights (9.4 MB, checked), so that the container needs no network later.
-RUN python -c "from dancematch.pose.weights import load_weights; load_weights()"
+RUN python -c "from dancematch.pose.blazepose.weights import load_weights; load_weights()"
 # Compiled for the processor that builds the image; on another kind it is compiled again when it is first needed.
 RUN dancematch doctor --prepare
 

@@ -33,6 +33,7 @@ LONGEST = (
     "cluster/test_cluster_ray.py",
     *STUDIO,
     "page/test_page.py",
+    "project/test_packaging.py",
     "synthetic/test_demo.py",
     "server/test_server.py",
     "server/test_server_attacks.py",
