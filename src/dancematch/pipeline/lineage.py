@@ -1,10 +1,10 @@
-"""Lineage of a dance: which other dances share passages with it, before and after, and which passages are rare.
+"""Lineage of a dance: which other dances share passages with it, earlier and later, and what in it is rare.
 
 Windows of six seconds of each recording are searched for among all other dances; neighbouring windows that
-find one recording along one line are one shared passage. A likeness says nothing about who took what from whom:
+find one recording along one line are one shared passage. A likeness does not say who took what from whom:
 dates are those of the recordings that the catalogue holds.
 
-One search per window: the cost grows with the length of the dance, and with the catalogue as that of a search.
+One search per window: the cost grows with the length of the dance, and with the catalogue as a search's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

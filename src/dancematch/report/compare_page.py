@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dancematch.pipeline.counts.counts import place_beat
 from dancematch.pipeline.wording import capitalise, ratio_words
 from dancematch.report.compare import BONES, MATCHED_SHARE, Comparison, MomentDifference
+from dancematch.report.lesson import Lesson
 from dancematch.report.page import render_page, write_page
 from dancematch.report.poses import FADED_OPACITY, Poses, fade_dashes
 from dancematch.skeletons import BODY15
@@ -21,10 +23,19 @@ _FPS = 15.0  # of the figures: enough for the eye, at half the size of the page
 
 
 def write_comparison(
-    path: str | Path, comparison: Comparison, *, clip: str, reference: str, overwrite: bool = False
+    path: str | Path, lesson: Lesson, *, clip: str, reference: str, overwrite: bool = False
 ) -> None:
     """Write the page; `clip` and `reference` are the names of the two on it."""
-    page = render_page("compare.html", clip=clip, reference=reference, data=_page_data(comparison))
+    page = render_page(
+        "compare.html",
+        clip=clip,
+        reference=reference,
+        same=lesson.comparison.same,
+        counted=lesson.counted_by,
+        diff=_describe_diff(lesson),
+        practice=lesson.practice,
+        data=_page_data(lesson),
+    )
     write_page(path, page, overwrite=overwrite)
 
 
@@ -46,14 +57,21 @@ def summarise(comparison: Comparison) -> str:
     )
 
 
-def describe_moment(moment: MomentDifference) -> str:
+def _name_count(lesson: Lesson, reference: float) -> str:
+    """Bar and count of a moment for the ruler: "3.5"; empty without counts."""
+    counts = lesson.counted.counts
+    return "" if counts is None else "{}.{}".format(*place_beat(counts.beat_before(reference)))
+
+
+def describe_moment(moment: MomentDifference, count: str = "") -> str:
     """When the moment is, which bones differ by how many degrees, and lateness."""
     bones = ", ".join(
         f"{bone.bone} {bone.mean:.0f}" + (f" (too {bone.tendency})" if bone.tendency else "")
         for bone in moment.bones
     )
     return (
-        f"{moment.query:.1f} s, reference {moment.reference:.1f} s: {bones}{describe_lateness(moment.late)}"
+        f"{moment.query:.1f} s, reference {moment.reference:.1f} s{f', {count}' if count else ''}: "
+        f"{bones}{describe_lateness(moment.late)}"
     )
 
 
@@ -62,7 +80,26 @@ def describe_lateness(seconds: float) -> str:
     return "" if abs(seconds) < 0.1 else f"; {abs(seconds):.1f} s {'late' if seconds > 0 else 'early'}"
 
 
-def _page_data(comparison: Comparison) -> dict[str, Any]:
+def _describe_diff(lesson: Lesson) -> list[dict[str, Any]]:
+    """The passages of the diff: their sentence, class, share of the strip and moment to go to."""
+    times = lesson.comparison.reference
+    lengths = [(line.passage.reference or line.passage.query) for line in lesson.diff]
+    total = sum(span.seconds for span in lengths if span) or 1.0
+    return [
+        {
+            "text": line.text,
+            "kind": line.passage.kind.replace(" ", "-"),
+            "percent": round(100 * span.seconds / total, 2) if span else 0,
+            "seconds": line.passage.reference.start
+            if line.passage.reference and times[0] <= line.passage.reference.start <= times[-1]
+            else None,
+        }
+        for line, span in zip(lesson.diff, lengths, strict=True)
+    ]
+
+
+def _page_data(lesson: Lesson) -> dict[str, Any]:
+    comparison = lesson.comparison
     times = comparison.reference
     step = float(np.median(np.diff(times))) if len(times) > 1 else 1 / 30
     every = max(1, round(1 / (_FPS * step)))
@@ -78,7 +115,7 @@ def _page_data(comparison: Comparison) -> dict[str, Any]:
     ]
     worst = [
         {
-            "text": describe_moment(moment),
+            "text": describe_moment(moment, lesson.where(moment.reference)),
             "frame": int(np.abs(comparison.reference[kept] - moment.reference).argmin()),
         }
         for moment in comparison.worst
@@ -94,6 +131,7 @@ def _page_data(comparison: Comparison) -> dict[str, Any]:
         "mean": round_values(comparison.mean[kept], 1),
         "bones": bones,
         "worst": worst,
+        "counts": [_name_count(lesson, time) for time in comparison.reference[kept].tolist()],
         **_describe_poses("query", comparison.query_poses[kept]),
         **_describe_poses("reference", comparison.reference_poses[kept]),
         "faded": {"opacity": FADED_OPACITY, "dashes": fade_dashes(_HEAD_RADIUS)},

@@ -1,9 +1,9 @@
-"""What one performance does with the choreography of another: kept, changed, moved, mirrored, left out, added.
+"""The diff of two choreographies: what a clip keeps, changes, moves, mirrors, leaves out and adds.
 
-The reference is cut into units of four counts. First the units are laid along the clip in order, each as danced
-or mirrored, where leaving one out and dancing something else in between have their price. Units that found no
-place in order are then sought in what is left of the clip: they were moved. The rest was left out, and what
-is left of the clip was added.
+The reference is cut into units of four counts. First the units are laid along the clip in order, each as
+danced or mirrored, where leaving one out and dancing something else in between have their price. Units that
+found no place in order are then sought in what is left of the clip: they were moved. The rest was left out,
+and what is left of the clip was added.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -175,7 +175,7 @@ def _place_moved(table: CostTable, units: Sequence[_Unit], places: Places) -> Pl
 
 
 def _list_runs(places: Places) -> Iterator[tuple[int, int]]:
-    """All runs of units without a place, the longest first; runs within one that found a place are left out."""
+    """All runs of units that have no place when their turn comes, the longest first."""
     length = len(places)
     for size in range(length, 0, -1):
         for first in range(length - size + 1):

@@ -39,11 +39,13 @@ class CostTable:
         longest = max(reference.seconds, clip.seconds * tempo)
         step = max(1 / _RATE, longest / _MOST_SAMPLES)
         theirs = _sample(reference, step)
-        degrees = tuple(_limb_degrees(theirs, _sample(one, step / tempo)) for one in (clip, mirror(clip)))
-        usual = np.nanmedian(degrees[0].reshape(len(PARTS), -1), axis=1) if degrees[0].size else 1.0
-        usual = np.maximum(np.nan_to_num(usual, nan=180.0), _LEAST_UNRELATED)
-        plain, mirrored = (_share(one, usual) for one in degrees)
-        return cls(plain, mirrored, degrees, (reference.start, clip.start), (step, step / tempo))
+        as_danced, mirrored = (
+            _limb_degrees(theirs, _sample(one, step / tempo)) for one in (clip, mirror(clip))
+        )
+        known = [limb[np.isfinite(limb)] for limb in as_danced]
+        usual = [max(float(np.median(limb)), _LEAST_UNRELATED) if len(limb) else 180.0 for limb in known]
+        shares = _share(as_danced, np.array(usual)), _share(mirrored, np.array(usual))
+        return cls(*shares, (as_danced, mirrored), (reference.start, clip.start), (step, step / tempo))
 
     def samples(self, span: Span) -> tuple[int, int]:
         """The first sample of the reference within a span, and the one after the last."""
@@ -103,7 +105,7 @@ def _limb_degrees(reference: FloatArray, clip: FloatArray) -> FloatArray:
     return found
 
 
-def _share(degrees: FloatArray, usual: FloatArray) -> Costs:
+def _share(degrees: FloatArray, usual: Costs) -> Costs:
     """The mean over limbs of their degrees as a share of the usual, 1 at most; 1 where none is seen.
 
     Each moment of the reference may be a sample early or late.

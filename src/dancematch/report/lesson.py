@@ -1,11 +1,12 @@
 """Two performances in the counts of the reference: the diff of their choreographies, and what to practise."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from dancematch.pipeline.counts.counts import Counted, Counts, describe_beats, place_beat
+from dancematch.pipeline.counts.counts import COUNTS_PER_BAR, Counted, Counts, describe_beats, place_beat
 from dancematch.pipeline.counts.movement import count_movement
 from dancematch.pipeline.query import QueryDancer
 from dancematch.pipeline.wording import capitalise
@@ -56,6 +57,28 @@ class Lesson:
             for (number, time), own in zip(shown, placed, strict=True)
         )
 
+    def described(self) -> dict[str, Any]:
+        """All of it but the comparison, as JSON has it."""
+        counts = self.counted.counts
+        return {
+            "counts": None if counts is None else asdict(counts) | {"counts_per_bar": COUNTS_PER_BAR},
+            "counts_reason": self.counted.reason,
+            "beats": [asdict(beat) for beat in self.beats],
+            "diff": [asdict(line.passage) | {"where": line.where, "text": line.text} for line in self.diff],
+            "practice": list(self.practice),
+        }
+
+    @property
+    def counted_by(self) -> str:
+        """How the counts were found, or why there are none, in a sentence."""
+        counts = self.counted.counts
+        if counts is None:
+            return f"No counts: {self.counted.reason}. Passages are given in seconds."
+        return (
+            f"Counted by the {counts.source} of the reference at {counts.bpm:.0f} beats per minute; "
+            f"count 1 of bar 1 is at {max(0.0, counts.first):.1f} s of it, and a bar is an eight-count."
+        )
+
     def where(self, reference: float) -> str:
         """The count of a moment of the reference: "count 5 of bar 3"; empty without counts."""
         counts = self.counted.counts
@@ -74,7 +97,8 @@ def make_lesson(
         comparison.query_motion, comparison.reference_motion, _list_tempi(comparison), counted.counts
     )
     lines = tuple(_describe(one, counted.counts) for one in passages)
-    return Lesson(comparison, counted, lines, list_practice(comparison, counted.counts, passages))
+    practice = list_practice(comparison, counted.counts, passages) if comparison.same else ()
+    return Lesson(comparison, counted, lines, practice)
 
 
 def count_dance(dancers: Sequence[QueryDancer], dancer: int, music: Counted | None) -> Counted:

@@ -173,7 +173,8 @@ def _limb(bone: str) -> str:
 def _practise(fault: _Fault, when: str, mirrored: bool) -> str:
     """What to do about a fault; of a clip that was mirrored, the sides are the dancer's own."""
     if fault.what == _TIMING:
-        return f"You are {fault.tendency} {when}: {'start earlier' if fault.tendency == 'late' else 'wait for the beat'}."
+        advice = "start earlier" if fault.tendency == "late" else "wait for the beat"
+        return f"You are {fault.tendency} {when}: {advice}."
     what, far = (_swap_sides(text) if mirrored else text for text in (fault.what, fault.tendency))
     what = what.replace("upper arm", "arm")
     if what == "torso":

@@ -2,7 +2,6 @@
 
 import dataclasses
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +10,16 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
 from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
-from dancematch.errors import InputError
+from dancematch.errors import InputError, UnknownDanceError
+from dancematch.formats.web_address import refuse_web_address
 
 if TYPE_CHECKING:
-    from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.model.tokeniser import Tokeniser
+    from dancematch.pipeline.analysis.file_analysis import Progress
+    from dancematch.pipeline.counts.counts import Counted
+    from dancematch.pipeline.query import QueryDancer
     from dancematch.report.compare import BoneDifference, Comparison
+    from dancematch.report.lesson import Lesson
 
 _JSON_SECONDS = 0.1  # between two moments of the timeline in JSON
 
@@ -36,6 +40,10 @@ class ComparisonOptions:
         "--report", type=file_path(),
         help="Write a page with both dancers moving (.html), or a picture (.png, .svg, .pdf).",
     )  # fmt: skip
+    plot: Path | None = option(
+        "--plot", type=file_path(),
+        help="Draw which passages are kept, changed, moved, mirrored, left out (.png, .svg, .pdf).",
+    )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Replace a file that is there.")
     model: str | None = option("--model", help=MODEL_HELP)
 
@@ -48,6 +56,8 @@ class ComparisonOptions:
 def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_json: bool) -> None:
     """Lay CLIP beside REFERENCE (videos or motion files) and say where the dancers differ.
 
+    The choreography comes first, in the counts of the reference: what CLIP keeps, changes, moves, mirrors,
+    leaves out and adds, and what to practise. Counts follow the music of REFERENCE, or its movement.
     Differences are angles between the directions of their bones, both dancers turned to face
     forward; one motion by two characters on video is 3 to 10 degrees apart, as a pose estimator
     sees it. Exits with 0 if the two are a match or a possible match and with 3 if they are none.
@@ -55,69 +65,138 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
     \b
     Example:
       dancematch compare mine.mp4 teacher.mp4
-      dancematch compare mine.mp4 teacher.mp4 --report lesson.html
+      dancematch compare mine.mp4 teacher.mp4 --report lesson.html --plot diff.png
       dancematch compare mine.mp4 thriller --catalogue dances.db --json
     """
-    from dancematch.report.compare_clips import compare_clips
+    from dancematch.model.tokeniser import load_background, load_model
+    from dancematch.report.compare import compare
+    from dancematch.report.lesson import make_lesson
 
-    target = wanted.report
-    if target is not None:
-        _require_writable(target, wanted.force)
-    with _open_catalogue(wanted) as known, share_bar("analysing") as tell:
-        found = compare_clips(
-            clip, reference, mirrored=wanted.mirrored, catalogue=known, model=wanted.model, on_progress=tell
-        )
+    for target in (wanted.report, wanted.plot):
+        if target is not None:
+            _require_writable(target, wanted.force, page=target is wanted.report)
+    tokeniser = load_model(wanted.model)
+    with share_bar("analysing") as tell:
+        own = _dancers(clip, wanted, tokeniser, lambda share: tell(share / 2))
+        theirs = _dancers(reference, wanted, tokeniser, lambda share: tell((1 + share) / 2))
+    background = load_background(tokeniser, wanted.model)
+    found = compare(own, theirs, tokeniser, background, name=Path(reference).name, mirrored=wanted.mirrored)
+    lesson = make_lesson(found, theirs, _count_music(reference))
     if as_json:
-        emit_json(_described(found, clip, reference))
+        emit_json(_described(found, clip, reference) | {"lesson": lesson.described()})
     else:
-        _print(found)
-    if target is not None:
-        _write(target, found, Path(clip).name, Path(reference).name, wanted.force)
-        say(f"{target}: written" + ("; open it in a browser" if target.suffix.lower() == ".html" else ""))
+        _print(lesson)
+    for write, target in ((_write, wanted.report), (_write_plot, wanted.plot)):
+        if target is not None:
+            write(target, lesson, Path(clip).name, Path(reference).name, wanted.force)
+            say(f"{target}: written" + ("; open it in a browser" if target.suffix == ".html" else ""))
     if not found.same:
         say(f"no match: {clip} and {reference} do not seem to be one dance")
         sys.exit(ExitCode.NO_MATCH)
 
 
-def _require_writable(output: Path, force: bool) -> None:
+def _count_music(reference: str) -> "Counted | None":
+    """The counts of the reference's sound track; None where it is no video."""
+    from dancematch import formats
+    from dancematch.pipeline.counts.counts import Counted
+    from dancematch.pipeline.counts.music import count_music
+
+    path = Path(reference)
+    if not path.exists() or formats.is_motion_file(path):
+        return None
+    try:
+        return count_music(path)
+    except InputError as error:
+        return Counted(None, str(error))
+
+
+def _require_writable(output: Path, force: bool, *, page: bool) -> None:
     """Refuse, before the work, a file that could not be written after it."""
     from dancematch.report.plots import SUFFIXES, require_drawable
 
     require_free(output, force)
-    if output.suffix.lower() not in (".html", *SUFFIXES):
+    if page and output.suffix.lower() not in (".html", *SUFFIXES):
         raise InputError(
             f"{output} cannot be written: a comparison is a {', '.join(('.html', *SUFFIXES))} file"
         )
-    if output.suffix.lower() != ".html":
+    if not page or output.suffix.lower() != ".html":
         require_drawable(output)
 
 
-def _open_catalogue(wanted: ComparisonOptions) -> "AbstractContextManager[Catalogue | None]":
+def _dancers(
+    what: str, wanted: ComparisonOptions, tokeniser: "Tokeniser", tell: "Progress"
+) -> "list[QueryDancer]":
+    """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
     from dancematch.pipeline.catalogue import open_catalogue
+    from dancematch.pipeline.query import query_of_motions, read_query
 
-    if wanted.catalogue is None:
-        return nullcontext()
-    return open_catalogue(wanted.catalogue, model=wanted.model, create=False)
+    if Path(what).exists():
+        return list(read_query(what, tokeniser, on_progress=tell).dancers)
+    catalogue = wanted.catalogue
+    if catalogue is None:
+        refuse_web_address(what)
+        raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
+    with open_catalogue(catalogue, model=wanted.model, create=False) as known:
+        try:
+            motions = known.motions(what)
+        except UnknownDanceError:
+            refuse_web_address(what)
+            reason = f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them"
+            raise InputError(reason) from None
+    if not motions:
+        raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
+    return list(query_of_motions(motions, tokeniser, what).dancers)
 
 
-def _write(output: Path, found: "Comparison", clip: str, reference: str, force: bool) -> None:
+def _write(output: Path, lesson: "Lesson", clip: str, reference: str, force: bool) -> None:
     from dancematch.report.compare_page import write_comparison
     from dancematch.report.plots import draw_comparison
 
-    write = write_comparison if output.suffix.lower() == ".html" else draw_comparison
-    write(output, found, clip=clip, reference=reference, overwrite=force)
+    if output.suffix.lower() == ".html":
+        write_comparison(output, lesson, clip=clip, reference=reference, overwrite=force)
+    else:
+        draw_comparison(output, lesson.comparison, clip=clip, reference=reference, overwrite=force)
 
 
-def _print(found: "Comparison") -> None:
+def _write_plot(output: Path, lesson: "Lesson", clip: str, reference: str, force: bool) -> None:
+    from dancematch.report.diff_plot import draw_diff
+
+    draw_diff(output, lesson, clip=clip, reference=reference, overwrite=force)
+
+
+def _print(lesson: "Lesson") -> None:
     from dancematch.report.compare import NO_DIFFERENCE
-    from dancematch.report.compare_page import describe_lateness, summarise
+    from dancematch.report.compare_page import summarise
 
+    found = lesson.comparison
     emit(summarise(found))
+    if found.same:
+        _print_choreography(lesson)
     if not found.bones:
         return
     if max(one.high for one in found.bones) < NO_DIFFERENCE:
         emit(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
         return
+    _print_bones(lesson)
+
+
+def _print_choreography(lesson: "Lesson") -> None:
+    emit(lesson.counted_by)
+    emit()
+    emit("The choreography")
+    for line in lesson.diff:
+        emit(f"  {line.text}")
+    if lesson.practice:
+        emit()
+        emit("To practise")
+        for number, sentence in enumerate(lesson.practice, start=1):
+            emit(f"  {number}. {sentence}")
+
+
+def _print_bones(lesson: "Lesson") -> None:
+    from dancematch.report.compare_page import describe_lateness
+
+    found = lesson.comparison
     emit()
     emit_table(
         ["bone", "mean", "a tenth of the time above", "most at", "on the whole"],
@@ -139,11 +218,12 @@ def _print(found: "Comparison") -> None:
     emit()
     emit("The moments that differ most, in degrees")
     emit_table(
-        ["clip", "reference", "all", "most of all", ""],
+        ["clip", "reference", "count", "all", "most of all", ""],
         [
             [
                 f"{moment.query:.1f} s",
                 f"{moment.reference:.1f} s",
+                lesson.where(moment.reference),
                 f"{moment.degrees:.0f}",
                 ", ".join(_name_bone(bone) for bone in moment.bones),
                 describe_lateness(moment.late).lstrip("; "),

@@ -7,6 +7,7 @@ choreographer begins to count cannot be seen.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from dancematch.types import Span
@@ -16,11 +17,11 @@ CountsSource = Literal["music", "movement"]
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-class Count(NamedTuple):
-    """A count of a dance; both from 1."""
+class CountName(NamedTuple):
+    """A count of a dance; both numbers from 1."""
 
     bar: int
-    count: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Counts:
         """The number of the nearest beat, from 0; before the first it is the first."""
         return max(0, math.floor((seconds - self.first) / self.seconds_per_count + 0.5))
 
-    def at(self, seconds: float) -> Count:
-        """The nearest count."""
-        return place_beat(self.beat_at(seconds))
+    def beat_before(self, seconds: float) -> int:
+        """The number of the beat that is being danced, from 0; before the first it is the first."""
+        return max(0, math.floor((seconds - self.first) / self.seconds_per_count + 1e-6))
 
     def within(self, span: Span) -> tuple[int, int]:
         """The first and last beat whose counts lie mostly within a span; the nearest one if none does."""
@@ -70,29 +71,30 @@ class Counted:
     reason: str = ""  # empty if there are counts
 
 
-def place_beat(beat: int) -> Count:
+def place_beat(beat: int) -> CountName:
     """The bar and count of a beat, which is numbered from 0."""
-    return Count(beat // COUNTS_PER_BAR + 1, beat % COUNTS_PER_BAR + 1)
+    return CountName(beat // COUNTS_PER_BAR + 1, beat % COUNTS_PER_BAR + 1)
 
 
 def describe_beats(first: int, last: int) -> str:
     """What dancers call the beats from `first` to `last`: "bar 2", "counts 5 and 6 of bar 3"."""
     begin, end = place_beat(first), place_beat(last)
-    if begin.count == 1 and end.count == COUNTS_PER_BAR:
+    if begin.number == 1 and end.number == COUNTS_PER_BAR:
         return f"bar {begin.bar}" if begin.bar == end.bar else f"bars {begin.bar}-{end.bar}"
     if begin.bar == end.bar:
-        return f"{_list_counts(begin.count, end.count)} of bar {begin.bar}"
-    return f"bar {begin.bar}, count {begin.count} to bar {end.bar}, count {end.count}"
+        return f"{_list_counts(begin.number, end.number)} of bar {begin.bar}"
+    return f"bar {begin.bar}, count {begin.number} to bar {end.bar}, count {end.number}"
 
 
 def describe_eight_count(first: int, last: int) -> str:
     """The same in a teacher's sentence: "in counts 5 and 6 of the second eight-count"."""
     begin, end = place_beat(first), place_beat(last)
     if begin.bar != end.bar:
-        return f"from count {begin.count} of the {_order(begin.bar)} eight-count to count {end.count} of the {_order(end.bar)}"
-    if (begin.count, end.count) == (1, COUNTS_PER_BAR):
+        start = f"from count {begin.number} of the {_order(begin.bar)} eight-count"
+        return f"{start} to count {end.number} of the {_order(end.bar)}"
+    if (begin.number, end.number) == (1, COUNTS_PER_BAR):
         return f"in the {_order(begin.bar)} eight-count"
-    return f"in {_list_counts(begin.count, end.count)} of the {_order(begin.bar)} eight-count"
+    return f"in {_list_counts(begin.number, end.number)} of the {_order(begin.bar)} eight-count"
 
 
 def _list_counts(first: int, last: int) -> str:
@@ -119,11 +121,8 @@ def units_of(counts: Counts | None, span: Span, beats: int, seconds: float) -> I
     step = beats * counts.seconds_per_count if counts else seconds
     first = counts.first if counts else span.start
     begin = math.ceil((span.start - first) / step + 0.5 - 1e-6)
-    edges = [
-        first + step * number
-        for number in range(begin, math.floor((span.end - first) / step - 0.5 + 1e-6) + 1)
-    ]
-    bounds = [span.start, *edges, span.end]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    last = math.floor((span.end - first) / step - 0.5 + 1e-6)
+    bounds = [span.start, *(first + step * number for number in range(begin, last + 1)), span.end]
+    for start, end in pairwise(bounds):
         if end - start > 1e-6:
             yield Span(start, end)

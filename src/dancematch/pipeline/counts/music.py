@@ -19,6 +19,7 @@ LEAST_SECONDS = 5.0
 _SILENCE = 1e-3  # root mean square of samples: -60 dB
 _WINDOW, _HOP = 1024, 256  # samples of a spectrum, and from one to the next: 12 ms
 _FPS = RATE / _HOP
+_PIECE = 4096  # spectra that are computed at once
 _PITCHES = np.geomspace(40, 8000, 33)  # Hertz, bounds of bands
 _QUIETEST = 1e-8  # of the loudest: 80 dB
 _PHASES = 96  # places per beat that are tried
@@ -64,14 +65,20 @@ def _measure_onsets(samples: FloatArray) -> Signal:
     window = np.hanning(_WINDOW).astype(np.float32)
     edges = np.searchsorted(np.fft.rfftfreq(_WINDOW, 1 / RATE), _PITCHES)
     first, end = np.unique(edges)[:-1], np.unique(edges)[-1]
-    power = np.concatenate([
-        np.add.reduceat(np.abs(np.fft.rfft(frames[at : at + 4096] * window, axis=1)[:, :end]) ** 2, first, axis=1)
-        for at in range(0, len(frames), 4096)
-    ])  # fmt: skip
+    power = np.concatenate(
+        [
+            np.add.reduceat(_power(frames[at : at + _PIECE] * window)[:, :end], first, axis=1)
+            for at in range(0, len(frames), _PIECE)
+        ]
+    )
     decibels = 10 * np.log10(np.maximum(power, max(_QUIETEST * float(power.max()), 1e-20)))
     rises = np.maximum(np.diff(decibels, axis=0), 0).mean(axis=1)
     second = np.ones(int(_FPS)) / int(_FPS)
     return np.asarray(np.maximum(rises - np.convolve(rises, second, "same"), 0), dtype=np.float64)
+
+
+def _power(frames: FloatArray) -> FloatArray:
+    return np.asarray(np.abs(np.fft.rfft(frames, axis=1)) ** 2)
 
 
 def _find_first_beat(onsets: Signal, bpm: float) -> float:

@@ -13,9 +13,10 @@ MAX_SECONDS = 600.0  # that are read: a song
 
 
 def read_sound(path: str | Path) -> tuple[FloatArray, float] | None:
-    """The samples of a file's sound track, one channel, -1..1, and the seconds of the first on the file's clock.
+    """The samples of a file's sound track, one channel, -1..1, and when the first is heard, in seconds.
 
-    None if the file has no sound track. What cannot be decoded at the end is left out.
+    The clock is that of the pictures. None if the file has no sound track. An end that cannot be decoded is
+    left out.
     """
     pieces, start = [], None
     try:

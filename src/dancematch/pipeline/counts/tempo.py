@@ -27,7 +27,7 @@ def spectrum(signal: Signal, fps: float, share: float) -> Signal:
 
 
 def find_tempo(amplitudes: Signal) -> tuple[float, float]:
-    """The tempo with the largest amplitude, in beats per minute, and its margin over others as a share of it."""
+    """The tempo with the largest amplitude, in beats per minute, and by what share it exceeds all others."""
     best = int(amplitudes.argmax())
     octaves = np.abs(np.log2(_TEMPI / _TEMPI[best]))
     others = amplitudes[np.minimum(octaves, 1 - octaves) > _NEIGHBOURS]

@@ -53,7 +53,7 @@ def show_dance(service: ReadyService, response: Response, dance: DanceReference)
 
 @router.get("/dances/{dance}/lineage", dependencies=[READER], responses=errors(404))
 async def show_lineage(service: ReadyService, threads: Threads, dance: DanceReference) -> LineageResponse:
-    """Which other dances share passages with a dance, earlier and later, and which of its passages are rare."""
+    """Which other dances share passages with a dance, earlier and later; how rare each passage is."""
     return await threads.other(service.dances.lineage, dance)
 
 

@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from dancematch.pipeline.counts.counts import COUNTS_PER_BAR, Counts, CountsSource
 from dancematch.report.diff import DiffKind
-from dancematch.report.lesson import BeatPair, DiffLine, Lesson
+from dancematch.report.lesson import BeatPair, Lesson
 from dancematch.server.schemas.base import with_example
 from dancematch.types import Span
 
@@ -57,11 +57,6 @@ class DiffLineResponse(BaseModel):
     parts: tuple[str, ...]
     degrees: float | None
 
-    @classmethod
-    def of(cls, line: DiffLine) -> "DiffLineResponse":
-        """The passage with its names."""
-        return cls(**vars(line.passage), where=line.where, text=line.text)
-
 
 class LessonResponse(BaseModel):
     """A comparison in the counts of the known dance."""
@@ -75,10 +70,4 @@ class LessonResponse(BaseModel):
     @classmethod
     def of(cls, lesson: Lesson) -> "LessonResponse":
         """The lesson without the comparison that it is about."""
-        return cls(
-            counts=CountsResponse.of(lesson.counted.counts),
-            counts_reason=lesson.counted.reason,
-            beats=lesson.beats,
-            diff=[DiffLineResponse.of(line) for line in lesson.diff],
-            practice=lesson.practice,
-        )
+        return cls.model_validate(lesson.described())
