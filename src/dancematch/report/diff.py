@@ -22,10 +22,11 @@ UNIT_BEATS = 4  # counts of a unit
 UNIT_SECONDS = 2.0  # of a unit where there are no counts
 CHANGED_DEGREES = 30.0  # by which a limb of a changed unit is off at least
 CHANGED_BEYOND = 15.0  # degrees by which it is off more than in most units
-_LEFT_OUT = 0.55  # cost of leaving a unit out
-_ADDED = 0.10  # cost of as much of the clip as a unit lasts, in between
-_MIRRORED = 0.08  # that a mirrored unit costs more: symmetric moves are not mirrored
-_MOVED = 0.45  # cost of a unit that is found at another place, at most
+_LEFT_OUT = 0.65  # cost of leaving a unit out; one that goes with its place perfectly costs 0, by accident 1
+_ADDED = 0.4  # cost of as much of the clip as a unit lasts in between: with the above, a little more than 1
+_ADDED_OUTSIDE = 0.3  # the same before the first unit and after the last
+_MIRRORED = 0.15  # that a mirrored unit costs more: symmetric moves are not mirrored
+_MOVED = 0.4  # cost of a unit that is found at another place, at most
 _OVERLAP = 0.02  # cost per sample by which a unit begins before the one before has ended
 _OVERLAPS = 3  # samples
 _FREE = 0.75  # share of a moved unit's place that others have left
@@ -98,10 +99,9 @@ class _Way(NamedTuple):
 def _lay_in_order(table: CostTable, cut: Sequence[Span]) -> _Way:
     """The cheapest way to lay units along the clip without crossing."""
     units = [_Unit(span, *table.samples(span)) for span in cut]
-    width = table.plain.shape[1]
-    typical = max(1, round(float(np.median([unit.length for unit in units]))))
-    skip = _ADDED / typical
-    best = np.zeros(width + 1)  # by how many samples of the clip are used up
+    width, typical = table.width, max(1, round(float(np.median([unit.length for unit in units]))))
+    outside = _ADDED_OUTSIDE / typical * np.maximum(0, np.arange(width + 1) - table.edge)
+    best = outside  # by how many samples of the clip are used up
     steps: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
     for unit in units:
         costs, mirrored = _unit_costs(table, unit)
@@ -109,14 +109,15 @@ def _lay_in_order(table: CostTable, cut: Sequence[Span]) -> _Way:
         after = best + _LEFT_OUT * weight
         start_of = np.full(width + 1, -1)  # the sample at which this unit starts, -1: left out
         began, entry = _enter(best)
-        ends = np.minimum(np.arange(width) + unit.length, width)
-        for start in range(width):
+        ends = np.minimum(np.arange(len(costs)) + unit.length, width)
+        for start in range(len(costs)):
             cost = entry[start] + weight * costs[start]
             if cost < after[ends[start]] - 1e-12:
                 after[ends[start]], start_of[ends[start]] = cost, start
-        came = _skip_ahead(after, skip)
+        came = _skip_ahead(after, _ADDED / typical)
         steps.append((np.stack([came, start_of, began[np.maximum(start_of, 0)]]), mirrored))
         best = after
+    best = best + np.maximum(0, outside[::-1])
     return _Way(table, units, _trace(steps, int(best.argmin())), float(best.min()))
 
 
@@ -159,7 +160,7 @@ def _trace(steps: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]], used: i
 
 def _place_moved(table: CostTable, units: Sequence[_Unit], places: Places) -> Places:
     """The same with units that were left out in order, where what is left of the clip shows them."""
-    places, free = list(places), np.ones(table.plain.shape[1], bool)
+    places, free = list(places), np.ones(table.width, bool)
     for unit, place in zip(units, places, strict=True):
         if place is not None:
             free[place.start : place.start + unit.length] = False
@@ -186,8 +187,8 @@ def _list_runs(places: Places) -> Iterator[tuple[int, int]]:
 def _find_moved(table: CostTable, first: _Unit, last: _Unit, free: NDArray[np.bool_]) -> _Place | None:
     costs, mirrored = _unit_costs(table, _Unit(first.span, first.first, last.end))
     length = last.end - first.first
-    left = np.convolve(free, np.ones(length))[length - 1 :]  # samples within that are free
-    costs = np.where(left[: len(costs)] >= _FREE * length, costs, np.inf)
+    left = np.convolve(free, np.ones(length))[length - 1 :][: len(costs)]  # samples within that are free
+    costs = np.where(left >= _FREE * length, costs, np.inf)
     start = int(costs.argmin())
     return _Place(start, bool(mirrored[start])) if costs[start] <= _MOVED else None
 
@@ -265,17 +266,18 @@ def _join(passages: Sequence[DiffPassage]) -> DiffPassage:
 
 def _list_added(table: CostTable, units: Sequence[_Unit], places: Places) -> list[DiffPassage]:
     """What is left of the clip, where it is half a unit or longer; before and after all, a whole one."""
-    width, typical = table.plain.shape[1], float(np.median([unit.length for unit in units]))
-    free = np.ones(width + 2, bool)
-    free[[0, -1]] = False
+    first, last = table.edge, table.width - table.edge
+    typical = float(np.median([unit.length for unit in units]))
+    free = np.zeros(table.width + 2, bool)
+    free[first + 1 : last + 1] = True
     for unit, place in zip(units, places, strict=True):
         if place is not None:
             free[max(place.start, 0) + 1 : place.start + unit.length + 1] = False
     edges = np.flatnonzero(np.diff(free.astype(np.int8)))
     return [
-        DiffPassage("added", None, table.seconds(int(first), int(end)))
-        for first, end in zip(edges[::2], edges[1::2], strict=True)
-        if end - first >= typical * (1 if first == 0 or end == width else _ADDED_SHARE)
+        DiffPassage("added", None, table.seconds(int(begin), int(end)))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True)
+        if end - begin >= typical * (1 if begin == first or end == last else _ADDED_SHARE)
     ]
 
 
