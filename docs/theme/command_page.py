@@ -8,6 +8,7 @@ import click
 from sphinx.application import Sphinx
 
 from dancematch.cli import ROOMS, VERBS, dancematch
+from dancematch.cli.research.eval import EvalCommand
 from markdown_tables import table_lines
 
 MARK = "<!-- commands -->"
@@ -39,7 +40,7 @@ def describe_commands() -> Iterator[str]:
 
 
 def _describe_command(context: click.Context, level: str) -> Iterator[str]:
-    """One command: what it does, how it is called, its options; then the commands below it."""
+    """One command: what it does, how it is called, its options."""
     command = context.command
     yield from (f"{level} {context.command_path.removeprefix('dancematch ')}", "")
     yield from _describe_help(command.help or "")
@@ -48,11 +49,9 @@ def _describe_command(context: click.Context, level: str) -> Iterator[str]:
     records = [one.get_help_record(context) for one in command.params if isinstance(one, click.Option)]
     rows = [(f"`{names}`", _escape(text)) for names, text in filter(None, records)]
     yield from table_lines(("option", ""), rows)
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            if below is not None:
-                yield from _describe_command(click.Context(below, info_name=name, parent=context), "####")
+    if isinstance(command, EvalCommand):
+        for name, suite in command.catalogue_suites.items():
+            yield from _describe_command(click.Context(suite, info_name=name, parent=context), "####")
 
 
 def _describe_help(text: str) -> Iterator[str]:
