@@ -132,6 +132,65 @@ def draw_map() -> None:
     save("map")
 
 
+def draw_verdicts() -> None:
+    """What becomes of a clip: the README's chart."""
+    rows = verdict_rows()
+    _, axes = plt.subplots(figsize=(8, 2.6))
+    begin = np.zeros(len(rows))
+    kinds = (
+        ("match, right", "#2a7f4f"),
+        ("possible match", "#d9a441"),
+        ("no match", "#c9ced6"),
+        ("match, wrong", "#b3312c"),
+    )
+    for kind, (label, colour) in enumerate(kinds):
+        shares = 100 * np.array([row[1][kind] for row in rows])
+        axes.barh(range(len(rows)), shares, left=begin, color=colour, label=label)
+        begin += shares
+    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 100), xlabel="% of the clips")
+    axes.legend(frameon=False, ncols=4, fontsize=8, loc="lower center", bbox_to_anchor=(0.4, 1.0))
+    save("verdicts")
+
+
+def verdict_rows() -> list[tuple[str, tuple[float, float, float, float]]]:
+    """Of each kind of clip, the shares of match and possible match (both right), none, and a wrong match."""
+    (real,) = [
+        row["parts"]
+        for row in read_results("real-poses-20-10")
+        if row.get("line") == "summary" and row["catalogue"] == "all clips and distractors"
+    ]
+    made = {row["query"]: row for row in read_results("open-set") if row["method"] == "likelihood"}
+    names = {
+        "people": "the dance by another person",
+        "game characters": "game characters",
+        "excerpt": "changed excerpts of motion capture",
+        "video": "six seconds of rendered video",
+    }
+    rows = []
+    for name, label in names.items():
+        if name in real:
+            found, count = real[name], f"{real[name]['queries']} clips"
+            sure, perhaps, wrong = (
+                found[key] for key in ("right_accepted", "right_possible", "wrong_accepted")
+            )
+        else:
+            limits = made[name]["true_accepts"]
+            sure, perhaps, wrong = limits[f"{MAX_EVALUE:g}"], limits["1.0"] - limits[f"{MAX_EVALUE:g}"], 0.0
+            count = f"{made[name]['queries']} clips"
+        rows.append((f"{label} ({count})", (sure, perhaps, 1 - sure - perhaps - wrong, wrong)))
+    unknown = real["unknown"]
+    perhaps, wrong = unknown["wrong_possible"], unknown["wrong_accepted"]
+    rows.append(
+        (
+            f"dances that are not known ({unknown['queries']} clips)",
+            (0.0, perhaps, 1 - perhaps - wrong, wrong),
+        )
+    )
+    return rows
+
+
 def main() -> None:
     """Draw all of them."""
     draw_ranks()
@@ -140,6 +199,7 @@ def main() -> None:
     draw_curve("excerpt-strength", "strength", "strength of the changes (1 = usual)")
     draw_calibration()
     draw_map()
+    draw_verdicts()
 
 
 if __name__ == "__main__":

@@ -149,7 +149,9 @@ def test_a_scan_in_one_call_lists_what_is_danced_when(known, segments):
 
 def test_an_explanation_in_one_call_is_of_the_best_match_or_of_a_dance(known, answer):
     assert known.explain(answer.query, answer.matches[0])[0] == dm.explain(known, dance(1))
-    assert dm.explain(known, dance(1), dance="Waltz").metrics["histogram"].overall < 0.9
+    other = dm.explain(known, dance(1), dance="Waltz")
+    assert other.metrics["histogram"].overall < 0.9
+    assert repr(other).startswith(f"<Explanation histogram {other.metrics['histogram'].overall:.2f}, ")
 
 
 def test_an_explanation_needs_a_dance(tmp_path):
@@ -170,6 +172,7 @@ def test_a_report_is_written_once(folder, known, tmp_path):
     found = dm.write_report(known, folder / "Thriller.npz", target)
 
     assert ("Thriller", "match") == (found.match.dance, found.match.verdict)
+    assert f"<Evidence 'Thriller.npz', {found.match!r}>" == repr(found)
     assert "Thriller" in target.read_text(encoding="utf-8")
     with pytest.raises(InputError, match="exists already"):
         dm.write_report(known, "gone.npz", target)

@@ -150,7 +150,7 @@ def test_the_dockerfile_is_well_formed(dockerfile):
     assert {"FROM", "RUN", "COPY", "ENV", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"} == set(names)
     assert ("FROM", 1) == (names[0], names.count("FROM"))
     assert int(version[1]) >= 11
-    assert "dancematch" == one["USER"]
+    assert "1000" == one["USER"]
     assert names.index("USER") < names.index("ENTRYPOINT")
     assert str(Options(catalogue="x").port) == one["EXPOSE"]
     assert [one["VOLUME"]] * 2 == [str(Path(value).parent) for value in command if value.startswith("/")]
@@ -172,7 +172,7 @@ def test_the_commands_of_the_dockerfile_run(dockerfile, environment):
     done = [environment.run("sh", "-c", value, OFFLINE="") for value in ours]
 
     expected = [
-        "useradd --create-home dancematch",
+        "useradd --create-home --uid 1000 dancematch",
         "pip install --no-cache-dir '/source[serve]'",
         'mkdir "$DANCEMATCH_CACHE" /data && chown dancematch "$DANCEMATCH_CACHE" /data',
     ]

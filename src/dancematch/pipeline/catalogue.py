@@ -37,7 +37,7 @@ from dancematch.pipeline.dance_container import DanceContainer
 from dancematch.pipeline.ingest import Added, Ingest, store_recording, tokenise_dancers
 from dancematch.pipeline.recording_plan import Facts, RecordingPlan, plan_clips, plan_of
 from dancematch.pipeline.review_list import ReviewList
-from dancematch.pipeline.scan.access import SCAN_EVALUE, WINDOW_LIMIT, CatalogueAccess
+from dancematch.pipeline.scan.access import WINDOW_LIMIT, CatalogueAccess
 from dancematch.pipeline.searcher import Searcher
 from dancematch.pose import default_estimator
 from dancematch.search.confidence.verdict import MAX_EVALUE, require_max_evalue
@@ -259,7 +259,7 @@ class Catalogue(DanceContainer):
         self,
         source: "ScanSource",
         *,
-        max_evalue: float = SCAN_EVALUE,
+        max_evalue: float = MAX_EVALUE,
         settings: Settings | None = None,
         on_progress: Progress | None = None,
         on_recognised: "OnRecognised | None" = None,

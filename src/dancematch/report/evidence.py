@@ -140,6 +140,9 @@ class Evidence:
         """Whether it is a match or a possible one."""
         return self.match.verdict != "no match"
 
+    def __repr__(self) -> str:
+        return f"<Evidence {self.clip.name!r}, {self.match!r}>"
+
     @property
     def shows_reference(self) -> bool:
         """Whether there are frames of the recording that was matched."""

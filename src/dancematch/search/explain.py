@@ -63,6 +63,11 @@ class Explanation:
     query_period: Period | None
     synchrony: SynchronyPeak | None  # None where the bones of either were not seen
 
+    def __repr__(self) -> str:
+        known = {name: metric.overall for name, metric in self.metrics.items()}
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in known.items() if value is not None)
+        return f"<Explanation {scores}; {len(self.words)} words, {len(self.passages)} passages>"
+
 
 class EvidenceMatrix:
     """A clip, as it was read, beside the dancer of the known dance that it was matched with."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from dancematch.cli.options import file_path, max_evalue_settings, option
-from dancematch.pipeline.scan.access import SCAN_EVALUE
 
 STDIN = Path("-")
 
@@ -55,12 +54,9 @@ class ScanOutputOptions:
     matches_only: bool = option("--matches-only", is_flag=True, help="Leave possible matches out.")
     max_evalue: float = option(
         "--max-evalue",
-        **{
-            **max_evalue_settings(
-                "A dance that a search gives by accident more often than this is only a possible match."
-            ),
-            "default": SCAN_EVALUE,
-        },
+        **max_evalue_settings(
+            "A dance that a search gives by accident more often than this is only a possible match."
+        ),
     )
     resume: bool = option(
         "--resume", is_flag=True,

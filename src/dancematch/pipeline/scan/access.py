@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dancematch.model.tokeniser import Tokeniser
-from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.types import Fingerprint, Match
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer
     from dancematch.pipeline.query import QueryClip
 
-SCAN_EVALUE = 0.1 * MAX_EVALUE  # of a match: many segments are searched for, of which the best is chosen
 WINDOW_LIMIT = 5  # dances that a window is compared with those of its neighbours by
 
 

@@ -23,7 +23,6 @@ from dancematch.catalogue.records import (
 from dancematch.errors import InputError
 from dancematch.pipeline.ingest import name_dance, name_file
 from dancematch.pipeline.recording_plan import RecordingPlan
-from dancematch.pipeline.scan.access import SCAN_EVALUE
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.search.settings import DEFAULT_LIMIT
 from dancematch.server.access.guard import SLASH
@@ -141,7 +140,7 @@ class SearchRequest:
 class ScanRequest:
     """The parameters of a scan."""
 
-    max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = SCAN_EVALUE
+    max_evalue: Annotated[float, Query(ge=0, le=POSSIBLE_EVALUE, allow_inf_nan=False)] = MAX_EVALUE
     label: Text = None
     collection: Text = None
     filename: FileName = None
