@@ -38,6 +38,7 @@ VERBS = {
     "search": Verb("use", "Say which known dance a clip is, and write the evidence down."),
     "scan": Verb("use", "Say which dance is danced when, in long videos and live."),
     "compare": Verb("use", "Say where two performances differ."),
+    "lineage": Verb("use", "Say which dances share passages with one, and what is rare."),
     "extract": Verb("use", "Turn videos into skeletons or words, and words into motion."),
     "info": Verb("use", "Explain a video or motion file."),
     "demo": Verb("use", "Render dances, recognise them from video, and write a report."),

@@ -17,7 +17,7 @@ from dancematch.pipeline.dedup import make_queries
 from dancematch.search.confidence.verdict import MAX_EVALUE, verdict_of
 from dancematch.search.query import Query
 from dancematch.search.settings import DanceFilter
-from dancematch.types import Match, Span, Verdict
+from dancematch.types import Match, Passage, Span, Verdict
 
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.file_analysis import Progress
@@ -196,7 +196,21 @@ def _search_window(
     for match in catalogue.searcher.search(window, limit=NEAREST, only=only):
         # Every window is searched for: accidents of one come as often again in each of the others.
         evalue = float("inf") if match.evalue is None else match.evalue * trials
-        yield _Hit(recording, match, evalue)
+        yield _Hit(recording, _trim(match), evalue)
+
+
+def _trim(match: Match) -> Match:
+    """The match without the ends of its window that do not agree movement by movement."""
+    along = [one for one in match.passages if _lies_along(match, one)]
+    if not along:
+        return match
+    return replace(match, query=along[0].query, reference=along[0].reference)
+
+
+def _lies_along(match: Match, passage: Passage) -> bool:
+    """Whether a passage lies on the line of the match."""
+    expected = match.reference.start + (match.tempo or 1.0) * (passage.query.start - match.query.start)
+    return abs(passage.reference.start - expected) <= _SAME_LINE_SECONDS
 
 
 # ---- edges

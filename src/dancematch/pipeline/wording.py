@@ -120,6 +120,13 @@ def ratio_cell(log_ratio: float) -> str:
     return f"{bound}{round_number(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
+def rarity_cell(as_alike: int, others: int) -> str:
+    """How many other dances hold a passage, for a table: "in none of 31 others", "in 2 of 31 others"."""
+    if not others:
+        return "no other dance is known"
+    return f"in {as_alike or 'none'} of {others} {'other' if others == 1 else 'others'}"
+
+
 def basis_sentence(match: Match) -> str:
     """That words alone decided, and why; empty if synchrony was measured too."""
     reason = synchrony_reason(match)

@@ -24,6 +24,8 @@ from dancematch.motion import canonicalise, mirror
 from dancematch.pipeline.analysis.clip_files import content_hash
 from dancematch.pipeline.analysis.file_analysis import FileKind, Progress
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pipeline.counts.counts import Counts
+from dancematch.pipeline.lineage import Lineage, count_windows, trace_lineage
 from dancematch.pipeline.query import QueryClip, QueryDancer, holds_words
 from dancematch.pipeline.tokenise import decode
 from dancematch.report.compare import (
@@ -50,6 +52,7 @@ from dancematch.types import FloatArray, Match, Passage, Span
 
 MOMENTS = 6  # shown side by side
 NEAREST = 5  # other dances that are named
+MAX_LINEAGE_WINDOWS = 40  # of the recording that was matched, each of which takes a search: two minutes
 ALSO_ALIKE = 3  # passages at other places that are named
 
 
@@ -132,6 +135,8 @@ class Evidence:
     made: str  # when: UTC, ISO 8601
     command: str  # that repeats the report
     pictures: Pictures = field(repr=False)
+    counts: Counts | None = None  # of the recording that was matched; None where they cannot be trusted
+    lineage: Lineage | None = None  # of that recording; None where it is too long
     recalibrated: Recalibration | None = None  # what the ratios and verdicts are shifted by
     reviews: tuple[Review, ...] = ()  # decisions about this clip and dance
 
@@ -228,9 +233,19 @@ def gather_evidence(
             _collect_pictures(pair, alignment, why.synchrony, footage),
             poster=catalogue.poster(match.recording_id or ""),
         ),
+        counts=catalogue.counts(match.recording_id or "").counts,
+        lineage=_trace(catalogue, match),
         recalibrated=recalibrated,
         reviews=_find_decisions(catalogue, clip, match),
     )
+
+
+def _trace(catalogue: Catalogue, match: Match) -> Lineage | None:
+    """What other dances share with the recording that was matched; None of one that would take minutes."""
+    recording = catalogue.recording(match.recording_id or "")
+    if count_windows(recording.seconds) * max(1, recording.dancers) > MAX_LINEAGE_WINDOWS:
+        return None
+    return trace_lineage(catalogue, match.dance_id, recordings=[recording.recording_id])
 
 
 def _find_decisions(catalogue: Catalogue, clip: QueryFile, match: Match) -> tuple[Review, ...]:

@@ -9,6 +9,13 @@ from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_num
 from dancematch.report import evidence_text as text
 from dancematch.report import svg
 from dancematch.report.evidence import Evidence, Limb, MomentPair
+from dancematch.report.lineage_text import (
+    EDGE_HEADINGS,
+    RARITY_HEADINGS,
+    edge_rows,
+    rarity_rows,
+    summarise_lineage,
+)
 from dancematch.report.page import render_page, write_page
 from dancematch.search.confidence.verdict import shipped_calibration
 from dancematch.search.metrics.registry import MEANINGS
@@ -63,6 +70,7 @@ def _sentences(found: Evidence) -> dict[str, Any]:
         "limits": text.limits(found),
         "stronger": text.rank_in_cohort(found),
         "rarity": text.rarity(found),
+        "lineage": None if found.lineage is None else summarise_lineage(found.lineage),
     }
 
 
@@ -80,6 +88,10 @@ def _tables(found: Evidence) -> dict[str, Any]:
             (one.name, one.verdict, ratio_cell(one.log_ratio or 0.0), f"{one.score:.2f}")
             for one in found.others
         ],
+        "shared": [] if found.lineage is None else list(edge_rows(found.lineage)),
+        "shared_headings": EDGE_HEADINGS,
+        "rarities": [] if found.lineage is None else list(rarity_rows(found.lineage)),
+        "rarity_headings": RARITY_HEADINGS,
         "provenance": list(_provenance(found)),
     }
 
@@ -126,8 +138,9 @@ def _passages(found: Evidence) -> Iterator[tuple[str, str, str, str]]:
     """Those along the matching segment, then those at other places: without tempi, the match has one."""
     for where, passages in (("", found.passages), ("also alike, at another place", found.also_alike)):
         for one in passages:
+            counts = "" if found.counts is None else f" ({found.counts.describe(one.reference)})"
             yield (
-                f"{text.seconds(one.query)} s", f"{text.seconds(one.reference)} s",
+                f"{text.seconds(one.query)} s", f"{text.seconds(one.reference)} s{counts}",
                 f"{one.query.seconds:.1f} s", where,
             )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dancematch.pipeline.counts.counts import COUNTS_PER_BAR, Counted, Counts, describe_beats, place_beat
-from dancematch.pipeline.counts.movement import count_movement
+from dancematch.pipeline.counts.movement import count_dance
 from dancematch.pipeline.query import QueryDancer
 from dancematch.pipeline.wording import capitalise
 from dancematch.report.compare import Comparison
@@ -92,23 +92,14 @@ def make_lesson(
 
     Counts are those of its `music` or, where it has none, of the movement of the dancer that was compared.
     """
-    counted = count_dance(reference, comparison.match.reference_dancer, music)
+    dancer = comparison.match.reference_dancer
+    counted = count_dance(next(one.motion for one in reference if one.dancer == dancer), music)
     passages = diff_dances(
         comparison.query_motion, comparison.reference_motion, _list_tempi(comparison), counted.counts
     )
     lines = tuple(_describe(one, counted.counts) for one in passages)
     practice = list_practice(comparison, counted.counts, passages) if comparison.same else ()
     return Lesson(comparison, counted, lines, practice)
-
-
-def count_dance(dancers: Sequence[QueryDancer], dancer: int, music: Counted | None) -> Counted:
-    """The counts of a recording by its music or, where it has none, by the movement of one of its dancers."""
-    if music is not None and music.counts is not None:
-        return music
-    moved = count_movement(next(one.motion for one in dancers if one.dancer == dancer))
-    if moved.counts is not None or music is None:
-        return moved
-    return Counted(None, f"{music.reason}, and {moved.reason}")
 
 
 def _list_tempi(comparison: Comparison) -> Iterator[float]:

@@ -20,7 +20,7 @@ from dancematch.report.diff import DiffPassage
 
 PRACTICE = 3  # things that are named
 PRACTICE_DEGREES = 25.0  # by which a bone is off over a whole count
-PRACTICE_SECONDS = 0.15  # by which the dancer is late or early over a whole count
+PRACTICE_SECONDS = 0.2  # by which the dancer is late or early over a whole count
 _PASSAGES = 2  # of the things, that may be passages
 _MOMENT_SECONDS = 0.5  # that stand for a count where there are none
 _LEAST_FRAMES = 3  # of a count, in which a bone is seen
@@ -119,7 +119,7 @@ def _find_faults(comparison: Comparison, grid: Counts, passages: Sequence[DiffPa
 def _frames_by_count(
     comparison: Comparison, grid: Counts, passages: Sequence[DiffPassage]
 ) -> tuple[dict[int, IntArray], Seconds]:
-    """The frames within the passages by count; and how late each frame is for an even tempo in its passage.
+    """The frames within the passages by count; and how late each frame is beside most of its passage.
 
     Left out are frames for which the comparison and the diff disagree on where they are danced.
     """
@@ -129,7 +129,8 @@ def _frames_by_count(
         if own is not None and theirs is not None:
             inside = (times >= theirs.start) & (times < theirs.end)
             expected = own.start + (times[inside] - theirs.start) * own.seconds / theirs.seconds
-            late[inside] = comparison.query[inside] - expected
+            apart = comparison.query[inside] - expected
+            late[inside] = apart - (np.median(apart) if len(apart) else 0.0)
     frames = np.flatnonzero(np.abs(late) <= LATEST_SECONDS)  # not so for NaN either
     # A count lasts from its beat to the next.
     numbers = np.floor((times[frames] - grid.first) / grid.seconds_per_count + 1e-6).astype(np.int64)

@@ -16,6 +16,7 @@ from dancematch.search.engine import PASSAGES, Engine, Query
 from dancematch.search.metrics.registry import PRESETS
 from dancematch.search.settings import DEFAULT_SETTINGS, Settings
 from dancematch.search.stage2.local_alignment import AlignedSegment, align_segments, group_repeats
+from dancematch.search.stage2.passage_holders import PassageHolders, count_holders
 from dancematch.search.stage2.periodicity import Period, period_of
 from dancematch.search.stage2.scoring import score_segments
 from dancematch.search.stage2.synchrony import SynchronyPeak, synchrony_peak
@@ -25,6 +26,7 @@ from dancematch.search.words.entries import Entries
 from dancematch.search.words.word_store import SegmentBounds
 from dancematch.types import SEEN_FROM, Codebook, Fingerprint, FloatArray, Match, Passage, Span
 
+RARE_PASSAGES = 3  # whose rarity an explanation measures: each is compared with all dances
 SHARED_WORDS = 12  # words that an explanation names
 BESIDE_SECONDS = 1.0  # by which a pair of words may lie beside the line of the match and still be of it
 
@@ -62,6 +64,7 @@ class Explanation:
     period: Period | None  # of the known dance; None if it does not repeat itself
     query_period: Period | None
     synchrony: SynchronyPeak | None  # None where the bones of either were not seen
+    rarity: tuple[PassageHolders, ...] = ()  # of the first passages, in their order
 
     def __repr__(self) -> str:
         known = {name: metric.overall for name, metric in self.metrics.items()}
@@ -211,9 +214,17 @@ def explain(
     explanation = Explanation(
         dict(_measure(scores, settings)), evidence.shared_words(), groups,
         period_of(evidence.reference, evidence.codebook), period_of(evidence.query, evidence.codebook),
-        _synchrony(evidence, match),
+        _synchrony(evidence, match), _measure_rarity(engine, query, match, groups),
     )  # fmt: skip
     return explanation, evidence
+
+
+def _measure_rarity(
+    engine: Engine, query: Query, match: Match, groups: tuple[tuple[Passage, ...], ...]
+) -> tuple[PassageHolders, ...]:
+    """How many other dances hold each of the first passages of the query."""
+    cut = [query.fingerprint.segment(*_word_bounds(query.fingerprint, one[0].query)) for one in groups]
+    return tuple(count_holders(engine, Query(words), match.dance_id) for words in cut[:RARE_PASSAGES])
 
 
 @dataclass(frozen=True, eq=False)

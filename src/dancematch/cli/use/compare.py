@@ -98,16 +98,10 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
 def _count_music(reference: str) -> "Counted | None":
     """The counts of the reference's sound track; None where it is no video."""
     from dancematch import formats
-    from dancematch.pipeline.counts.counts import Counted
     from dancematch.pipeline.counts.music import count_music
 
     path = Path(reference)
-    if not path.exists() or formats.is_motion_file(path):
-        return None
-    try:
-        return count_music(path)
-    except InputError as error:
-        return Counted(None, str(error))
+    return count_music(path) if path.exists() and not formats.is_motion_file(path) else None
 
 
 def _require_writable(output: Path, force: bool, *, page: bool) -> None:

@@ -1,20 +1,25 @@
 """Why a dancer's best candidate is a match, or is none: what `dancematch search --explain` prints."""
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from dancematch.cli.output import emit, emit_table
-from dancematch.pipeline.wording import basis_sentence, ratio_words, shortfall_sentence
+from dancematch.pipeline.wording import basis_sentence, rarity_cell, ratio_words, shortfall_sentence
 from dancematch.search.confidence.verdict import LEAST_SECONDS
 
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import DancerAnswer
+    from dancematch.pipeline.counts.counts import Counts
     from dancematch.search.explain import Explanation
+    from dancematch.search.stage2.passage_holders import PassageHolders
     from dancematch.search.stage2.periodicity import Period
     from dancematch.types import Match, Passage, Span
 
 
-def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float) -> None:
-    """Show why a dancer's best candidate is a match or is none, as tables."""
+def print_explanation(
+    one: "DancerAnswer", why: "Explanation", max_evalue: float, counts: "Counts | None"
+) -> None:
+    """Show why a dancer's best candidate is a match or is none, as tables; `counts` are the known dance's."""
     match = one.candidates[0]
     emit()
     emit(_explain_evidence(match))
@@ -39,7 +44,7 @@ def print_explanation(one: "DancerAnswer", why: "Explanation", max_evalue: float
             for said in why.words
         ],
     )
-    _print_passages(why)
+    _print_passages(why, counts)
     emit()
     emit(_period_line(match.name, why.period))
     emit(_period_line("the clip", why.query_period))
@@ -79,7 +84,7 @@ def _print_metrics(why: "Explanation") -> None:
     emit_table(["", *names], rows)
 
 
-def _print_passages(why: "Explanation") -> None:
+def _print_passages(why: "Explanation", counts: "Counts | None") -> None:
     if not why.passages:
         emit()
         emit("No passage matches movement by movement.")
@@ -87,8 +92,11 @@ def _print_passages(why: "Explanation") -> None:
     emit()
     emit("The passages that match, best first")
     emit_table(
-        ["in the clip", "in the dance", "tempo", "and again in the dance"],
-        [_passage_row(group) for group in why.passages],
+        ["in the clip", "in the dance", "in counts", "tempo", "rarity", "and again in the dance"],
+        [
+            _passage_row(group, counts, rarity)
+            for group, rarity in zip_longest(why.passages, why.rarity[: len(why.passages)])
+        ],
     )
 
 
@@ -97,10 +105,19 @@ def _when(spans: "tuple[Span, ...]", most: int = 3) -> str:
     return f"{named} s" + (f" and {len(spans) - most} more" if len(spans) > most else "")
 
 
-def _passage_row(group: "tuple[Passage, ...]") -> list[str]:
+def _passage_row(
+    group: "tuple[Passage, ...]", counts: "Counts | None", rarity: "PassageHolders | None"
+) -> list[str]:
     first, *again = group
     repeated = _when(tuple(passage.reference for passage in again)) if again else ""
-    return [_when((first.query,)), _when((first.reference,)), f"x{first.tempo:.2f}", repeated]
+    return [
+        _when((first.query,)),
+        _when((first.reference,)),
+        "" if counts is None else counts.describe(first.reference),
+        f"x{first.tempo:.2f}",
+        "" if rarity is None else rarity_cell(rarity.as_alike, rarity.others),
+        repeated,
+    ]
 
 
 def _period_line(what: str, period: "Period | None") -> str:

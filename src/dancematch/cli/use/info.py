@@ -30,7 +30,7 @@ _FORMATS = "Motion formats: " + ", ".join(f"{one.name} ({one.suffix})" for one i
 def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> None:
     """Explain FILE: a video, or motion in any format that is read.
 
-    Lists the dancers and the tracks that are no dancer, with the reason.
+    Lists the dancers and the tracks that are no dancer, with the reason, and the tempo of the dance.
 
     \b
     Example:
@@ -44,6 +44,8 @@ def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> N
     is_motion = formats.is_motion_file(file)
     facts, motions, ignored = _read_motion_file(file, fps) if is_motion else _read_video(file, quick=quick)
     dancers = None if motions is None else [_describe_dancer(*one) for one in motions.items()]
+    if motions:
+        facts |= _count(None if is_motion else file, next(iter(motions.values())))
     if as_json:
         emit_json(facts | {"dancers": dancers, "ignored": [describe_ignored(one) for one in ignored]})
         return
@@ -56,6 +58,22 @@ def info_command(file: Path, fps: float | None, quick: bool, as_json: bool) -> N
         emit("dancers: none")
     for one in ignored:
         emit(ignored_line(one))
+
+
+def _count(video: Path | None, motion: "Motion") -> Facts:
+    """The tempo and the first beat, of the sound track or of the first dancer, or why there are no counts."""
+    from dancematch.pipeline.counts.movement import count_dance
+    from dancematch.pipeline.counts.music import count_music
+
+    counted = count_dance(motion, None if video is None else count_music(video))
+    counts = counted.counts
+    if counts is None:
+        return {"counts": f"none: {counted.reason}"}
+    return {
+        "counts": f"by the {counts.source}",
+        "beats_per_minute": round(counts.bpm, 1),
+        "first_beat": round(counts.first, 2),
+    }
 
 
 def _describe_dancer(number: int, motion: "Motion") -> Facts:

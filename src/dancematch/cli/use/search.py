@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ from dancematch.search.settings import DanceFilter
 if TYPE_CHECKING:
     from dancematch.pipeline.answer import Answer, DancerAnswer
     from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.pipeline.counts.counts import Counts
     from dancematch.search.explain import EvidenceMatrix, Explanation
     from dancematch.types import Match, RecordingMatch
 
@@ -160,7 +161,7 @@ def _search_one(known: "Catalogue", catalogue: str, clip: Path, asked: Question)
             f"{clip} holds words alone: mirrored, it is made from the motion they decode to, and scores lower"
         )
     shown = {key: why for key, (why, _) in reasons.items()} if wanted.explain else {}
-    _print_answer(answer, shown, clip, asked)
+    _print_answer(answer, shown, clip, asked, lambda recording_id: known.counts(recording_id).counts)
     if wanted.review:
         from dancematch.pipeline.analysis.clip_files import content_hash
 
@@ -257,6 +258,7 @@ def _print_answer(
     reasons: "Mapping[tuple[int, str], Explanation]",
     clip: Path,
     asked: Question,
+    count: "Callable[[str], Counts | None]",
 ) -> None:
     """One object, or one section per dancer: the verdict in a sentence, the likeliest dances, the reasons."""
     if asked.as_json:
@@ -269,7 +271,9 @@ def _print_answer(
             emit(f"Dancer {one.dancer}, {describe_span(one.span)} of the clip:")
         _print_dancer(one, asked.wanted.recordings)
         if one.candidates and reasons:
-            print_explanation(one, reasons[_key(one.candidates[0])], asked.wanted.max_evalue)
+            best = one.candidates[0]
+            counts = count(best.recording_id) if best.recording_id else None
+            print_explanation(one, reasons[_key(best)], asked.wanted.max_evalue, counts)
     for ignored in answer.ignored if reasons else ():
         emit(ignored_line(ignored))
     if answer.recalibrated is not None:

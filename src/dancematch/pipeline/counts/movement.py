@@ -38,6 +38,16 @@ def count_movement(motion: Motion) -> Counted:
     return Counted(Counts(bpm, first, motion.span.end, confidence, "movement"))
 
 
+def count_dance(motion: Motion, music: Counted | None) -> Counted:
+    """The counts of a recording by its music or, where no beat is heard, by the movement of a dancer."""
+    if music is not None and music.counts is not None:
+        return music
+    moved = count_movement(motion)
+    if moved.counts is not None or music is None:
+        return moved
+    return Counted(None, f"{music.reason}, and {moved.reason}")
+
+
 def measure_tempo(motion: Motion) -> tuple[float, float]:
     """Beats per minute of a motion, and the margin of that tempo over others, trusted or not."""
     return _find_tempo(*_velocities(motion))

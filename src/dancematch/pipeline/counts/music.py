@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dancematch.errors import InputError
 from dancematch.pipeline.counts.counts import Counted, Counts
 from dancematch.pipeline.counts.sound import RATE, read_sound
 from dancematch.pipeline.counts.tempo import Signal, find_tempo, spectrum
@@ -28,7 +29,10 @@ _LATE = _WINDOW / 2 / RATE  # an onset is seen when it reaches the middle of a w
 
 def count_music(path: str | Path) -> Counted:
     """The counts of a file's sound track; none, and why, where there is no sound or no beat in it."""
-    sound = read_sound(path)
+    try:
+        sound = read_sound(path)
+    except InputError as error:
+        return Counted(None, str(error))
     if sound is None:
         return Counted(None, "there is no sound track")
     return count_sound(*sound)

@@ -1,6 +1,7 @@
 """Which known dances hold a passage like this one: how rare it is among them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,6 +9,24 @@ from dancematch.search.engine import Engine, Query
 from dancematch.search.stage2.variant import Variant
 
 MOST_RECORDINGS = 2000  # up to which all are compared; of more, those of dances on the shortlist
+
+
+@dataclass(frozen=True)
+class PassageHolders:
+    """How rare a passage is: how many other dances hold one as alike."""
+
+    agreement: float  # with the dance of the match, 0..1
+    as_alike: int  # other dances that agree at least as much
+    others: int  # dances that were compared
+    nearest: float | None  # agreement of the one that agrees most; None without others
+
+
+def count_holders(engine: Engine, passage: Query, dance_id: str) -> PassageHolders:
+    """How many dances but this one hold a passage as alike as it does."""
+    found = holders(engine, [passage], [dance_id])
+    own = found.pop(dance_id, 0.0)
+    as_alike = sum(agreement >= own for agreement in found.values())
+    return PassageHolders(own, as_alike, len(found), max(found.values(), default=None))
 
 
 def holders(engine: Engine, passage: Sequence[Query], certain: Iterable[str] = ()) -> dict[str, float]:

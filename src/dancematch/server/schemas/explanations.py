@@ -8,6 +8,7 @@ from dancematch.report.compare_page import round_values
 from dancematch.report.lesson import Lesson
 from dancematch.report.svg import pool_matrix
 from dancematch.search.explain import EvidenceMatrix, Explanation, MetricValue, SharedWord
+from dancematch.search.stage2.passage_holders import PassageHolders
 from dancematch.search.stage2.periodicity import Period
 from dancematch.search.stage2.synchrony import SynchronyPeak
 from dancematch.server.limits import MAX_MATRIX_CELLS
@@ -71,6 +72,7 @@ class ExplanationResponse(BaseModel):
     period: Period | None
     query_period: Period | None
     synchrony: SynchronyPeak | None
+    rarity: tuple[PassageHolders, ...]
 
     @classmethod
     def of(
