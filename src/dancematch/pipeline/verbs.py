@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Unpack
 from dancematch.errors import InputError
 from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
-from dancematch.pipeline.scan.access import SCAN_EVALUE
 from dancematch.pipeline.scan.segments import ScanSegment
+from dancematch.search.confidence.verdict import MAX_EVALUE
 from dancematch.search.settings import DanceChoice
 from dancematch.types import Motion
 
@@ -23,7 +23,7 @@ def scan(
     catalogue: Catalogue,
     source: "ScanSource",
     *,
-    max_evalue: float = SCAN_EVALUE,
+    max_evalue: float = MAX_EVALUE,
     on_progress: Progress | None = None,
     **which: Unpack[DanceChoice],
 ) -> list[ScanSegment]:
