@@ -33,6 +33,7 @@ html_static_path = ["theme/static"]
 html_css_files = ["site.css"]
 html_favicon = "../src/dancematch/server/static/icon.svg"
 html_copy_source = False
+html_show_search_summary = False  # it would be fetched, which browsers refuse for files
 html_show_sphinx = False
 # The colours of the service's page.
 html_theme_options = {
