@@ -48,7 +48,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[serve]'
 	touch $@
 
 .venv/installed-docs: pyproject.toml | .venv/bin/python

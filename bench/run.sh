@@ -25,6 +25,7 @@ keep cold .venv/bin/python bench/cold.py --repeats 7 --compile
 keep render-check .venv/bin/python bench/render.py --check --json --dances 6 --seed 500 --motions "$motions"
 keep pose .venv/bin/python bench/pose.py --json "$@"
 keep serve .venv/bin/python bench/serve.py --entries 100000 --seconds 10
+keep page .venv/bin/python bench/page.py --repeats 5 # needs Chromium and the extra `dev`
 keep scale .venv/bin/python bench/scale.py --entries 50000
 # What eval/studies/make_views.py rendered, and the folder of all data sets:
 # keep recall .venv/bin/python bench/recall.py DATA VIEWS --tracks 100000 1000000 --cache FOLDER

@@ -27,7 +27,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 # Files that share a server: they run in one process.
-STUDIO = ("page/test_page_adding.py", "page/test_page_editing.py", "page/test_page_reviews.py")
+STUDIO = tuple(f"page/test_page_{name}.py" for name in ("adding", "answer", "editing", "reviews"))
 # Files whose tests take longest in all, in this order: what begins last should end soon.
 LONGEST = (
     "cluster/test_cluster_ray.py",

@@ -1,6 +1,8 @@
 """Visits to the page with a real browser."""
 
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from urllib.parse import quote
 
 from server_samples import wait_for
@@ -25,6 +27,11 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     loaded: set[str] = field(default_factory=set)
 
+    @property
+    def heading(self) -> str:
+        """What stands at the top, in one line."""
+        return " ".join(self.page.inner_text("main h1").split())
+
     def go(self, route: str = "", wait: str = "main h1") -> None:
         """Open a view and wait for something on it."""
         self.page.goto(f"{self.url}/#/{quote(route)}")
@@ -48,6 +55,32 @@ def visit(browser, url: str, token: str | None = None, **options) -> Visit:
     context.on("request", lambda asked: made.loaded.add(asked.url))
     made.page = context.new_page()
     return made
+
+
+def answer_with(verdicts: list[tuple[str, float]], route, **more) -> None:
+    """The answer of a search with other verdicts on the likeliest dances, and `more` in it."""
+    answer = route.fetch().json()
+    for dancer, (verdict, evalue) in zip(answer["dancers"], verdicts, strict=True):
+        dancer["verdict"] = verdict
+        for number, match in enumerate(dancer["candidates"]):
+            match.update({"verdict": "no match"} if number else {"verdict": verdict, "evalue": evalue})
+    route.fulfill(json=answer | {"verdict": verdicts[0][0]} | more)
+
+
+@cache
+def _axe() -> str:
+    """The script of axe-core, which a package of the index brings along."""
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page) -> list[str]:
+    """What axe-core finds wrong with the page as it is: the rule, and where."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_axe())
+    return page.evaluate("""async () => {
+      const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+      return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target}`));
+    }""")
 
 
 def until(page, condition: str) -> None:

@@ -6,14 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cli_samples import run_main
 from dancematch import formats
-from dancematch.pipeline.catalogue import open_catalogue
+from dancematch.pipeline.catalogue import Catalogue, open_catalogue
+from dancematch.pipeline.scan.moments import moments_of_motions
+from dancematch.skeletons import BODY15
+from dancematch.types import Motion
 from scan_samples import fill, programme
 
 
@@ -48,6 +53,67 @@ def test_a_line_per_segment_and_a_file_per_program(folder, tmp_path):
     }
     assert ["dance1", "", "dance3"] == [row["dance"] for row in rows(tmp_path / "show.csv")]
     assert {"show.npz"} == {row["file"] for row in rows(tmp_path / "show.csv")}
+
+
+def test_of_several_videos_each_line_stands_under_its_own(folder, tmp_path):
+    for name in ("one.npz", "two.npz"):
+        formats.write(tmp_path / name, [Motion(np.full((90, 15, 3), np.nan), 30.0, BODY15)])
+    lines = run_main("scan", folder / "dances.db", tmp_path).out.splitlines()
+
+    assert [str(tmp_path / "one.npz"), str(tmp_path / "two.npz")] == lines[::2]
+
+
+def test_a_video_without_a_dancer_says_so(folder, monkeypatch):
+    monkeypatch.setattr("dancematch.pipeline.scan.scan.read_moments", lambda *_: iter(()))
+    answer = run_main("scan", folder / "dances.db", folder / "show.npz")
+
+    assert (3, "nobody is seen dancing\n") == (answer.code, answer.out)
+
+
+def test_two_files_of_one_name_are_refused_before_the_scan(folder, tmp_path):
+    both = ("--srt", tmp_path / "a.srt", "--vtt", tmp_path / "a.srt")
+    answer = run_main("scan", folder / "dances.db", folder / "show.npz", *both)
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "one name" in answer.complaint
+
+
+def test_a_catalogue_that_changes_during_a_scan_is_told(folder, monkeypatch):
+    counted = iter(range(100))
+    monkeypatch.setattr(Catalogue, "generation", property(lambda _: next(counted)))
+    answer = run_main("scan", folder / "dances.db", folder / "show.npz")
+
+    assert 0 == answer.code
+    assert "changed during the scan" in answer.err
+
+
+class _Film:
+    """Live pictures that the user ends after a while."""
+
+    name = "the hall"
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+
+def test_an_interrupt_ends_live_pictures_and_keeps_what_was_found(folder, tmp_path, monkeypatch):
+    """The dance that is still danced is told and written; the exit code is that of a scan that ended."""
+    film = _Film()
+
+    def read(*_, **__):
+        for number, moment in enumerate(moments_of_motions([programme()[0]], 0.0)):
+            yield moment
+            if number == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("dancematch.pipeline.scan.scan.read_moments", read)
+    monkeypatch.setattr("dancematch.cli.use.scan._find_sources", lambda *_: [film])
+    answer = run_main("scan", folder / "dances.db", "-", "--srt", tmp_path / "hall.srt")
+
+    assert film.ended.is_set()
+    assert 0 == answer.code
+    assert "dance1" in answer.out
+    assert "dance1" in (tmp_path / "hall.srt").read_text()
 
 
 def test_nothing_is_overwritten_unasked_and_nothing_is_scanned_before_that_is_known(folder, tmp_path):

@@ -13,7 +13,7 @@ from dancematch.types import Span
 from page_samples import REVIEWED
 from server_samples import serving
 
-SINGLE = ("march", "polka", "reel", "jig", "galop", "minuet", "gavotte", "bourree", "known")
+SINGLE = ("march", "polka", "reel", "jig", "galop", "minuet", "gavotte", "bourree", "known", "sarabande")
 
 
 @pytest.fixture(scope="session")

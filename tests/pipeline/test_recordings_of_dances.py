@@ -17,6 +17,7 @@ from dance_samples import (
     write_dance,
     write_puppets,
 )
+from dancematch import formats
 from dancematch.catalogue.editing.requests import EditDance, EditRecording
 from dancematch.errors import DanceExistsError, InputError
 from dancematch.pipeline.analysis.info_files import info_path
@@ -262,3 +263,16 @@ def test_the_last_recording_takes_its_dance_along(searched, tmp_path):
 
     assert "Thriller" not in files_of(searched)
     assert Path(searched.where) == tmp_path / "searched.db"
+
+
+def test_each_of_two_dancers_gets_names_for_all_candidates(tmp_path):
+    """Also where both are like one dance, each by another of its dancers."""
+    formats.write(tmp_path / "duet.npz", [dance(1), dance(2)])
+    with open_catalogue(tmp_path / "dances.db") as known:
+        known.add(tmp_path / "duet.npz", dance="duet")
+        known.add(write_dance(tmp_path / "solo.npz", 3))
+        answer = known.search([dance(1, dancer=4), dance(2, dancer=4)])
+
+    names = [{match.dance for match in one.candidates} for one in answer.dancers]
+    assert [{"duet", "solo"}, {"duet", "solo"}] == names
+    assert {1, 2} == {one.candidates[0].reference_dancer for one in answer.dancers}

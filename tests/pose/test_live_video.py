@@ -1,6 +1,7 @@
 """Videos that are still being made, and videos that are read from the middle."""
 
 import io
+import os
 import threading
 import time
 
@@ -45,6 +46,27 @@ def test_a_file_that_grows_is_read_to_its_end(film, tmp_path):
     writer.join()
 
     assert times(film) == found
+
+
+def test_what_is_live_can_be_ended_while_it_is_waited_for(film):
+    """A pipe that stays open and a file that may still grow: what has come is a whole video."""
+    content = film.read_bytes()
+    receiving, sending = os.pipe()
+    with os.fdopen(receiving, "rb") as stream, os.fdopen(sending, "wb", buffering=0) as other:
+        pipe = Pipe(stream)
+        threading.Thread(target=other.write, args=(content,), daemon=True).start()
+        threading.Timer(1.0, pipe.ended.set).start()
+        assert times(film) == times(pipe)
+    growing = GrowingFile(film, patience=60.0)
+    threading.Timer(1.0, growing.ended.set).start()
+    assert times(film) == times(growing)
+
+
+def test_a_file_whose_index_comes_last_cannot_be_followed(tmp_path):
+    """Not while it grows: a sentence, not a damaged video; with the index first it can."""
+    clip = write_clip(tmp_path / "clip.mp4", range(0, 1000, 100))
+    with pytest.raises(VideoError, match=r"index comes last.*--follow once it is complete"):
+        read_frames(GrowingFile(clip, patience=0.1))
 
 
 def test_what_is_no_video_is_said_in_a_sentence(tmp_path):

@@ -15,6 +15,7 @@ from dancematch.motion import change_tempo, excerpt, mirror
 from dancematch.pipeline.query import query_of_motions
 from dancematch.report.compare import BONES, WORST_MOMENTS, Comparison, bone_directions, compare
 from dancematch.report.compare_page import summarise, write_comparison
+from dancematch.report.lesson import make_lesson
 from dancematch.skeletons import BODY15
 from dancematch.types import Motion
 
@@ -209,6 +210,8 @@ def test_comparing_prints_bones_and_moments(folder):
     assert "degrees apart on average" in answer.out
     assert "left forearm" in answer.out
     assert "The moments that differ most" in answer.out
+    assert "Counted by the movement of the reference" in answer.out
+    assert "The choreography" in answer.out
 
 
 def test_clips_that_do_not_differ_are_said_not_to(folder):
@@ -231,6 +234,7 @@ def test_json_has_one_value_per_moment_for_every_bone(folder):
     assert 0.1 == pytest.approx(np.diff(timeline["reference"]).mean(), abs=0.01)
     assert found["worst"][0]["bones"]
     assert "match" == found["verdict"]
+    assert {"counts", "counts_reason", "beats", "diff", "practice"} == set(found["lesson"])
 
 
 def test_a_dance_of_a_catalogue_can_be_the_reference(folder):
@@ -267,7 +271,8 @@ def test_the_page_needs_nothing_beside_it(tmp_path):
     """No address of any other file, and a name cannot break out of where it stands."""
     found = beside(with_arm_down(teacher(), 5.0, 6.5), teacher())
     nasty = "</script><b>&"
-    write_comparison(tmp_path / "page.html", found, clip=nasty, reference="teacher")
+    lesson = make_lesson(found, query_of_motions([teacher()], shipped(), "reference").dancers)
+    write_comparison(tmp_path / "page.html", lesson, clip=nasty, reference="teacher")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'application/json">(.*?)</script>', page).group(1))
 
@@ -276,6 +281,8 @@ def test_the_page_needs_nothing_beside_it(tmp_path):
     assert "{{" not in page
     assert len(data["query_joints"]) == len(data["mean"]) == len(data["bones"][0]["degrees"])
     assert 15.0 == pytest.approx(data["fps"])
+    assert all(line.text in page for line in lesson.diff)
+    assert all(sentence in page for sentence in lesson.practice)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ HOSTILE = "</title></script><script>alert(1)</script>{{ 7 * 7 }}'\"&"
 
 
 def test_names_on_a_page_are_text_and_its_data_cannot_end_the_script():
-    page = render_page("compare.html", clip=HOSTILE, reference=HOSTILE, data={"facts": HOSTILE})
+    names = {"clip": HOSTILE, "reference": HOSTILE}
+    page = render_page("compare.html", **names, same=False, data={"facts": HOSTILE})
     data = json.loads(re.search(r'application/json">(.*?)</script>', page).group(1))
 
     assert HOSTILE == data["facts"]

@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -32,7 +33,7 @@ from dancematch.server.jobs.worker import check_lengths
 from dancematch.server.limits import MAX_DANCERS
 from dancematch.server.metrics import SECONDS, Metrics, ServiceState
 from dancematch.server.options import Options, is_loopback
-from dancematch.server.overview.dance_map import project, weighted_histograms
+from dancematch.server.overview.dance_map import DanceMap, fit_projection
 from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction, RefusedError
 from dancematch.server.queries.held_searches import HeldSearch, HeldSearches
@@ -243,25 +244,38 @@ def test_a_search_is_held_for_a_while_only(monkeypatch):
 
 
 def test_positions_are_the_principal_components():
-    """As a full decomposition gives them, up to the sign; the same dances give the same places."""
+    """As a full decomposition gives them, up to the sign: all differences that two directions can show."""
     fingerprints = [shipped().fingerprint(dance(seed)) for seed in range(8)]
-    places, shares = project(fingerprints)
-    points = weighted_histograms(fingerprints)
-    points -= points.mean(axis=0)
+    found = fit_projection(fingerprints)
+    everywhere = replace(found, directions=np.eye(len(found.mean)))
+    points = everywhere.place(fingerprints)
     left, lengths, _ = np.linalg.svd(points, full_matrices=False)
     expected = left[:, :2] * lengths[:2]
     expected *= np.sign(expected[np.abs(expected).argmax(axis=0), [0, 1]])
 
-    np.testing.assert_allclose(expected / np.abs(expected).max(), places, atol=1e-3)
-    np.testing.assert_allclose((lengths**2 / (lengths**2).sum())[:2], shares, atol=1e-4)
+    np.testing.assert_allclose(expected / np.abs(expected).max(), found.place(fingerprints), atol=1e-3)
+    np.testing.assert_allclose((lengths**2 / (lengths**2).sum())[:2], found.explained, atol=1e-4)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_dances_have_places_too(count):
-    places, _ = project([random_words(20, seed) for seed in range(count)])
+def test_two_dances_lie_at_the_ends_and_one_has_no_map():
+    found = fit_projection([random_words(20, seed) for seed in range(2)])
 
-    assert (count, 2) == places.shape
-    assert np.isfinite(places).all()
+    assert 1.0 == pytest.approx(np.abs(found.place([random_words(20, 0)])).max(), abs=1e-6)
+    assert fit_projection([random_words(20, 0)]) is None
+
+
+def test_a_query_lies_where_its_dance_does(tmp_path):
+    """The very motion of a known dance lies on its point; without a query, none is told."""
+    with open_catalogue(tmp_path / "dances.db") as known:
+        for seed in range(3):
+            known.add(write_dance(tmp_path / f"dance-{seed}.npz", seed))
+        query = query_of_motions([dance(1)], known.tokeniser, "clip")
+        drawn = DanceMap(known)
+        found = drawn.draw(10, query)
+        own = next(one for one in found.dances if one.name == "dance-1")
+
+        assert (own.x, own.y) == pytest.approx((found.query[0].x, found.query[0].y), abs=0.02)
+        assert [] == drawn.draw(10).query
 
 
 def test_every_word_has_a_figure(tmp_path):

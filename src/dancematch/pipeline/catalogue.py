@@ -198,7 +198,7 @@ class Catalogue(DanceContainer):
         recalibration = self.reviews.recalibration
         if recalibration is not None:
             answer = answer.recalibrate(recalibration, max_evalue)
-        keys = [key for match in answer.candidates for key in match.track_keys]
+        keys = [key for one in answer.dancers for match in one.candidates for key in match.track_keys]
         return answer.with_names(self.name_tracks(keys))
 
     def _choose(self, which: DanceChoice) -> DanceFilter:
@@ -270,8 +270,8 @@ class Catalogue(DanceContainer):
 
         The source is a video or motion file of any length, a motion, motions on one clock, each a dancer, or
         moments that are read elsewhere.
-        Segments of one dancer come in order. A match has at most the E-value `max_evalue`, less than in a
-        search, since an hour has hundreds of windows. `on_recognised` is told what is danced while it still
+        Segments of one dancer come in order. A match has at most the E-value `max_evalue`, as in a search.
+        `on_recognised` is told what is danced while it still
         is. Closing the scan ends the reading; another one that begins where it was `settled` goes on with it.
         """
         from dancematch.pipeline.scan.scan import BEGINNING, Scan, read_moments

@@ -112,7 +112,7 @@ def trace_lineage(
     chosen = [one for one in every if recordings is None or one.recording_id in recordings]
     others = max(0, len(catalogue.names()) - 1)
     windows = [(one, window) for one in chosen for window in _cut_windows(catalogue, one)]
-    hits: list[_Hit] = []
+    hits: list[_WindowHit] = []
     for done, (one, window) in enumerate(windows, start=1):
         found = _search_window(catalogue, one, window, len(windows)) if others else ()
         hits += [hit for hit in found if verdict_of(hit.evalue, max_evalue) != "no match"]
@@ -142,7 +142,7 @@ def _name_counts(
 
 
 @dataclass(frozen=True)
-class _Hit:
+class _WindowHit:
     """A window of a recording that another dance holds."""
 
     recording: Recording
@@ -190,13 +190,13 @@ def _span_of(window: Sequence[Query]) -> Span:
 
 def _search_window(
     catalogue: "Catalogue", recording: Recording, window: Sequence[Query], trials: int
-) -> Iterator[_Hit]:
+) -> Iterator[_WindowHit]:
     """What other dances hold of a window."""
     only = DanceFilter(but=frozenset({recording.dance_id}))
     for match in catalogue.searcher.search(window, limit=NEAREST, only=only):
         # Every window is searched for: accidents of one come as often again in each of the others.
         evalue = float("inf") if match.evalue is None else match.evalue * trials
-        yield _Hit(recording, _trim(match), evalue)
+        yield _WindowHit(recording, _trim(match), evalue)
 
 
 def _trim(match: Match) -> Match:
@@ -216,9 +216,9 @@ def _lies_along(match: Match, passage: Passage) -> bool:
 # ---- edges
 
 
-def _join_hits(hits: Sequence[_Hit]) -> Iterator[_Hit]:
+def _join_hits(hits: Sequence[_WindowHit]) -> Iterator[_WindowHit]:
     """Neighbouring windows that find one track along one line as one, with the least E-value."""
-    open_hits: dict[tuple[str, int | None, bool, int], _Hit] = {}
+    open_hits: dict[tuple[str, int | None, bool, int], _WindowHit] = {}
     for hit in sorted(hits, key=lambda one: (one.recording.file, one.match.query.start)):
         key = hit.recording.recording_id, hit.match.track, hit.match.mirrored, hit.match.dancer
         before = open_hits.get(key)
@@ -239,7 +239,7 @@ def _continues(before: Match, match: Match) -> bool:
     )
 
 
-def _join(before: _Hit, hit: _Hit) -> _Hit:
+def _join(before: _WindowHit, hit: _WindowHit) -> _WindowHit:
     best = min(before, hit, key=lambda one: (one.evalue, -one.match.score))
     own, other = (
         Span(min(one.start, two.start), max(one.end, two.end))
@@ -252,7 +252,7 @@ def _join(before: _Hit, hit: _Hit) -> _Hit:
 
 
 def _make_edges(
-    catalogue: "Catalogue", hits: Sequence[_Hit], max_evalue: float, counts: Mapping[str, Counts | None]
+    catalogue: "Catalogue", hits: Sequence[_WindowHit], max_evalue: float, counts: Mapping[str, Counts | None]
 ) -> Iterator[SharedPassage]:
     """The hits with names and dates; of what was removed meanwhile there is none."""
     names = catalogue.name_tracks([hit.match.track for hit in hits if hit.match.track is not None])

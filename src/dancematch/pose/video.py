@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -66,6 +67,10 @@ class LiveVideo(Protocol):
     @property
     def name(self) -> str:
         """How messages call it."""
+
+    @property
+    def ended(self) -> Event:
+        """Set from elsewhere to end it."""
 
     def open(self) -> "InputContainer":
         """Begin to read it."""

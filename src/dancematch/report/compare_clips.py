@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dancematch import formats
 from dancematch.errors import InputError, UnknownDanceError
 from dancematch.formats.web_address import refuse_web_address
 from dancematch.model.tokeniser import Tokeniser, load_background, load_model
 from dancematch.pipeline.analysis.file_analysis import Progress
 from dancematch.pipeline.catalogue import Catalogue
+from dancematch.pipeline.counts.counts import Counted
+from dancematch.pipeline.counts.music import count_music
 from dancematch.pipeline.query import QueryDancer, query_of_motions, read_query
 from dancematch.report.compare import Comparison, compare
+from dancematch.report.lesson import Lesson, make_lesson
 from dancematch.types import Motion
 
 Clip = str | Path | Motion | Sequence[Motion]
@@ -29,13 +33,36 @@ def compare_clips(
     A clip is a video, a motion file or motions or, where a `catalogue` is given, the name of one of its
     dances. `mirrored` says whether the clip is mirrored; by default, as it fits better.
     """
+    return compare_in_counts(
+        clip, reference, mirrored=mirrored, catalogue=catalogue, model=model, on_progress=on_progress
+    ).comparison
+
+
+def compare_in_counts(
+    clip: Clip,
+    reference: Clip,
+    *,
+    mirrored: bool | None = None,
+    catalogue: Catalogue | None = None,
+    model: str | Path | None = None,
+    on_progress: Progress | None = None,
+) -> Lesson:
+    """The same with the diff of both choreographies in eight-counts, and what to practise."""
     report = on_progress or (lambda _share: None)
     tokeniser = load_model(model) if catalogue is None else catalogue.tokeniser
     background = load_background(tokeniser, model) if catalogue is None else catalogue.background
     own = _read_dancers(clip, tokeniser, catalogue, lambda share: report(share / 2))
     theirs = _read_dancers(reference, tokeniser, catalogue, lambda share: report((1 + share) / 2))
     name = Path(reference).name if isinstance(reference, str | Path) else "reference"
-    return compare(own, theirs, tokeniser, background, name=name, mirrored=mirrored)
+    found = compare(own, theirs, tokeniser, background, name=name, mirrored=mirrored)
+    return make_lesson(found, theirs, _count_music(reference))
+
+
+def _count_music(clip: Clip) -> Counted | None:
+    """The counts of a clip's sound track; None where it is no video."""
+    if not isinstance(clip, str | Path) or not Path(clip).exists() or formats.is_motion_file(Path(clip)):
+        return None
+    return count_music(Path(clip))
 
 
 def _read_dancers(

@@ -44,6 +44,7 @@ class ScannedVideo:
     seconds: float
     segments: tuple[ScanSegment, ...]
     fps: float = _EDL_FPS  # frames per second, which an edit list counts in
+    address: str = ""  # of the file, by which ELAN finds it
 
     @property
     def dances(self) -> list[tuple[ScanSegment, Match]]:
@@ -149,7 +150,7 @@ def _render_eaf(scanned: ScannedVideo) -> str:
     root = ElementTree.Element("ANNOTATION_DOCUMENT", _EAF_ATTRIBUTES)
     header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     ElementTree.SubElement(
-        header, "MEDIA_DESCRIPTOR", MEDIA_URL=_xml_text(scanned.file), MIME_TYPE="video/*",
+        header, "MEDIA_DESCRIPTOR", MEDIA_URL=_xml_text(scanned.address or scanned.file), MIME_TYPE="video/*",
         RELATIVE_MEDIA_URL=f"./{_xml_text(scanned.file)}",
     )  # fmt: skip
     order = ElementTree.SubElement(root, "TIME_ORDER")

@@ -38,6 +38,7 @@ from dancematch.server.service import READERS, THREADS, Service
 log = logging.getLogger(__name__)
 
 STATIC = Path(str(files("dancematch.server"))) / "static"
+STYLE = Path(str(files("dancematch.report"))) / "templates" / "style"  # what the page shares with reports
 _ERROR_NAMES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
@@ -101,12 +102,20 @@ def _open(service: Service) -> None:
 def _serve_page(app: FastAPI) -> None:
     """Serve the page's files at every path without a route; a browser asks each time whether one is new."""
     files = StaticFiles(directory=STATIC, html=True, check_dir=False)
+    styles = StaticFiles(directory=STYLE, check_dir=False)
+
+    async def respond(folder: StaticFiles, file: str, request: Request) -> Response:
+        response = await folder.get_response(file, request.scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    @app.get("/style/{file}", include_in_schema=False)
+    async def style(request: Request, file: str) -> Response:
+        return await respond(styles, file, request)
 
     @app.get("/{file:path}", include_in_schema=False)
     async def page(request: Request, file: str) -> Response:
-        response = await files.get_response(file or ".", request.scope)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return await respond(files, file or ".", request)
 
 
 def _handle_errors(app: FastAPI, service: Service) -> None:

@@ -21,6 +21,7 @@ from dancematch.server.jobs.work import FileWork, JobWork
 from dancematch.server.metrics import Metrics, ServiceState
 from dancematch.server.options import Options, WorkLimits
 from dancematch.server.overview.dance_map import DanceMap
+from dancematch.server.overview.samples import Samples
 from dancematch.server.overview.vocabulary import VocabularyFile
 from dancematch.server.problems import Redaction
 from dancematch.server.queries.search_service import SearchService
@@ -63,6 +64,7 @@ class Service:
         self.dances = DanceService(catalogue, self.recordings)
         self.searches = SearchService(catalogue, options, self.metrics)
         self.map = DanceMap(catalogue)
+        self.samples = Samples()
         self.vocabulary = VocabularyFile(catalogue, folder.path)
         self.redaction = Redaction(catalogue.where, str(folder.path))
         self.cameras, tracks = Cameras(folder.uploads), TrackFolder(folder.scans)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,10 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import MODEL_HELP, file_path, json_option, option, option_group
 from dancematch.cli.output import emit, emit_json, emit_table, require_free, say, share_bar
-from dancematch.errors import InputError, UnknownDanceError
-from dancematch.formats.web_address import refuse_web_address
+from dancematch.errors import InputError
 
 if TYPE_CHECKING:
-    from dancematch.model.tokeniser import Tokeniser
-    from dancematch.pipeline.analysis.file_analysis import Progress
-    from dancematch.pipeline.counts.counts import Counted
-    from dancematch.pipeline.query import QueryDancer
+    from dancematch.pipeline.catalogue import Catalogue
     from dancematch.report.compare import BoneDifference, Comparison
     from dancematch.report.lesson import Lesson
 
@@ -68,20 +65,16 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
       dancematch compare mine.mp4 teacher.mp4 --report lesson.html --plot diff.png
       dancematch compare mine.mp4 thriller --catalogue dances.db --json
     """
-    from dancematch.model.tokeniser import load_background, load_model
-    from dancematch.report.compare import compare
-    from dancematch.report.lesson import make_lesson
+    from dancematch.report.compare_clips import compare_in_counts
 
     for target in (wanted.report, wanted.plot):
         if target is not None:
             _require_writable(target, wanted.force, page=target is wanted.report)
-    tokeniser = load_model(wanted.model)
-    with share_bar("analysing") as tell:
-        own = _dancers(clip, wanted, tokeniser, lambda share: tell(share / 2))
-        theirs = _dancers(reference, wanted, tokeniser, lambda share: tell((1 + share) / 2))
-    background = load_background(tokeniser, wanted.model)
-    found = compare(own, theirs, tokeniser, background, name=Path(reference).name, mirrored=wanted.mirrored)
-    lesson = make_lesson(found, theirs, _count_music(reference))
+    with _open_catalogue(wanted) as known, share_bar("analysing") as tell:
+        lesson = compare_in_counts(
+            clip, reference, mirrored=wanted.mirrored, catalogue=known, model=wanted.model, on_progress=tell
+        )
+    found = lesson.comparison
     if as_json:
         emit_json(_described(found, clip, reference) | {"lesson": lesson.described()})
     else:
@@ -93,15 +86,6 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
     if not found.same:
         say(f"no match: {clip} and {reference} do not seem to be one dance")
         sys.exit(ExitCode.NO_MATCH)
-
-
-def _count_music(reference: str) -> "Counted | None":
-    """The counts of the reference's sound track; None where it is no video."""
-    from dancematch import formats
-    from dancematch.pipeline.counts.music import count_music
-
-    path = Path(reference)
-    return count_music(path) if path.exists() and not formats.is_motion_file(path) else None
 
 
 def _require_writable(output: Path, force: bool, *, page: bool) -> None:
@@ -117,29 +101,12 @@ def _require_writable(output: Path, force: bool, *, page: bool) -> None:
         require_drawable(output)
 
 
-def _dancers(
-    what: str, wanted: ComparisonOptions, tokeniser: "Tokeniser", tell: "Progress"
-) -> "list[QueryDancer]":
-    """The dancers of a file or, where there is no such file, of a dance of the catalogue."""
+def _open_catalogue(wanted: ComparisonOptions) -> "AbstractContextManager[Catalogue | None]":
     from dancematch.pipeline.catalogue import open_catalogue
-    from dancematch.pipeline.query import query_of_motions, read_query
 
-    if Path(what).exists():
-        return list(read_query(what, tokeniser, on_progress=tell).dancers)
-    catalogue = wanted.catalogue
-    if catalogue is None:
-        refuse_web_address(what)
-        raise InputError(f"{what} does not exist; where it is a dance's name, say --catalogue too")
-    with open_catalogue(catalogue, model=wanted.model, create=False) as known:
-        try:
-            motions = known.motions(what)
-        except UnknownDanceError:
-            refuse_web_address(what)
-            reason = f"{what} is neither a file nor a dance of {catalogue}; 'dancematch list' names them"
-            raise InputError(reason) from None
-    if not motions:
-        raise InputError(f"{catalogue} keeps no skeletons of {what!r}; compare with its clip")
-    return list(query_of_motions(motions, tokeniser, what).dancers)
+    if wanted.catalogue is None:
+        return nullcontext()
+    return open_catalogue(wanted.catalogue, model=wanted.model, create=False)
 
 
 def _write(output: Path, lesson: "Lesson", clip: str, reference: str, force: bool) -> None:
@@ -164,14 +131,13 @@ def _print(lesson: "Lesson") -> None:
 
     found = lesson.comparison
     emit(summarise(found))
-    if found.same:
-        _print_choreography(lesson)
-    if not found.bones:
-        return
-    if max(one.high for one in found.bones) < NO_DIFFERENCE:
+    if found.bones and max(one.high for one in found.bones) < NO_DIFFERENCE:
         emit(f"The two do not differ: every bone by less than {NO_DIFFERENCE:.0f} degree.")
         return
-    _print_bones(lesson)
+    if found.same:
+        _print_choreography(lesson)
+    if found.bones:
+        _print_bones(lesson)
 
 
 def _print_choreography(lesson: "Lesson") -> None:

@@ -63,9 +63,17 @@ def demo_command(output: Path, as_json: bool) -> None:
     right = sum(answer.correct for answer in demo.answers)
     say(f"{right} of {len(demo.answers)} right in {seconds:.0f} s, from rendered videos in {output}/")
     say(f"report: {report}")
-    say(f"try your own: dancematch search {demo.catalogue} CLIP, after dancematch add {demo.catalogue} CLIPS")
+    command = _own_command()
+    say(f"try your own: {command} add {demo.catalogue} CLIPS, then {command} search {demo.catalogue} CLIP")
+    say(f"now open the page: {command} serve {demo.catalogue}, and drop one of {output}/*.mp4 on it")
     if right < len(demo.answers):
         sys.exit(ExitCode.FAILED)
+
+
+def _own_command() -> str:
+    """How this program was called, if by its name: in a virtual environment it may not be on the path."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "dancematch" else "dancematch"
 
 
 def _row(answer: "DemoAnswer") -> list[str]:

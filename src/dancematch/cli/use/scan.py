@@ -1,5 +1,6 @@
 """dancematch scan: which dance when, in long videos and live."""
 
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -27,8 +28,9 @@ from dancematch.types import Verdict
 if TYPE_CHECKING:
     from dancematch.pipeline.catalogue import Catalogue
     from dancematch.pipeline.scan.journal import ScanJournal
-    from dancematch.pipeline.scan.scan import Scan, ScanSource, ScanStart
+    from dancematch.pipeline.scan.scan import Scan, ScanStart
     from dancematch.pipeline.scan.segments import ScanSegment
+    from dancematch.pose.video import VideoSource
     from dancematch.report.scan_files import ScannedVideo
     from dancematch.search.settings import DanceFilter
 
@@ -60,7 +62,8 @@ def scan_command(
     files, folders, or - for a stream on stdin that is written in order (MPEG-TS, Matroska, WebM).
 
     With --camera, - and --follow, a line also tells each dance while it is still danced, and how long after
-    its beginning. Ctrl-C ends the filming; what was found is written.
+    its beginning (with --json an object of its own, which has "recognised_after"). Ctrl-C ends the filming;
+    what was found is told and written. A file that has not grown for ten seconds is complete.
 
     With --csv, FILE.part keeps what has been found until all is done; --resume goes on with it, in the middle
     of a video too. Exits with 0 if any dance is known, with 3 if none is, with 1 if a video failed.
@@ -82,6 +85,7 @@ def scan_command(
     _require_outputs_free(sources, output)
     with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(among.label, among.collection)
+        before = known.generation
         choose_nodes(known, catalogue, nodes)
         run = _Run(known, among.dance_filter(), output, as_json)
         with _open_journal(known, run, output) as journal:
@@ -89,10 +93,15 @@ def scan_command(
                 video for one in sources if (video := run.scan(one, journal, len(sources))) is not None
             ]
             _write_table(scanned, journal, output)
+        if known.generation != before:
+            say(
+                "the catalogue was changed during the scan: each moment was searched for among the dances "
+                "that were known then; scan again to be sure"
+            )
     run.end(len(sources))
 
 
-def _find_sources(videos: Sequence[Path], source: SourceOptions) -> "list[ScanSource]":
+def _find_sources(videos: Sequence[Path], source: SourceOptions) -> "list[VideoSource]":
     from dancematch.pipeline.analysis.clip_files import find_clips
     from dancematch.pose.live_video import GrowingFile, LiveCamera, Pipe
 
@@ -105,11 +114,14 @@ def _find_sources(videos: Sequence[Path], source: SourceOptions) -> "list[ScanSo
     return list(find_clips(videos))
 
 
-def _require_outputs_free(sources: "Sequence[ScanSource]", output: ScanOutputOptions) -> None:
+def _require_outputs_free(sources: "Sequence[VideoSource]", output: ScanOutputOptions) -> None:
     from dancematch.report.plots import require_drawable
 
     if output.csv is not None:
         require_free(output.csv, output.force)
+    named = [path for path in (output.csv, *output.paths().values()) if path is not None and path.suffix]
+    if len(set(named)) < len(named):
+        raise InputError("two of the files to write have one name; give each its own")
     for kind, path in output.paths().items():
         if len(sources) > 1:
             if path.suffix and not path.is_dir():
@@ -126,8 +138,8 @@ def _require_outputs_free(sources: "Sequence[ScanSource]", output: ScanOutputOpt
             require_free(target, output.force)
 
 
-def _file_name(source: "ScanSource") -> str:
-    return source.name if hasattr(source, "name") else str(source)
+def _file_name(source: "VideoSource") -> str:
+    return str(source) if isinstance(source, Path) else source.name
 
 
 @contextmanager
@@ -181,12 +193,14 @@ class _Run:
         self._verdicts: set[Verdict] = set()
         self._failed = 0
 
-    def scan(self, source: "ScanSource", journal: "ScanJournal | None", count: int) -> "ScannedVideo | None":
+    def scan(self, source: "VideoSource", journal: "ScanJournal | None", count: int) -> "ScannedVideo | None":
         """Scan one source and write its files; None, and a line that says why, if it cannot be read."""
         from dancematch.report.scan_files import ScannedVideo
 
         name = _file_name(source)
         segments: list[ScanSegment] = []
+        if count > 1 and not self._as_json:
+            emit(name)
         try:
             with share_bar(Path(name).name) as bar:
                 seconds = self._follow(source, journal, segments, bar)
@@ -198,15 +212,18 @@ class _Run:
             if not segments:
                 return None
             seconds = max(one.span.end for one in segments)
+        if not segments and not self._as_json:
+            emit("nobody is seen dancing")
         ordered = tuple(sorted(segments, key=lambda one: (one.span.start, one.dancer)))
         rate = _frame_rate(source) if self._output.edl is not None else {}
-        scanned = ScannedVideo(Path(name).name, seconds, ordered, **rate)
+        address = source.resolve().as_uri() if isinstance(source, Path) else ""
+        scanned = ScannedVideo(Path(name).name, seconds, ordered, address=address, **rate)
         self._write_files(scanned, count)
         return scanned
 
     def _follow(
         self,
-        source: "ScanSource",
+        source: "VideoSource",
         journal: "ScanJournal | None",
         segments: "list[ScanSegment]",
         bar: ShareBar,
@@ -229,8 +246,8 @@ class _Run:
         journal.settle(source, scan.settled, complete=True)
         return scan.seconds
 
-    def _begin(self, source: "ScanSource", bar: ShareBar, start: "ScanStart | None" = None) -> "Scan":
-        clock = None if isinstance(source, Path) else _LiveClock(bar)
+    def _begin(self, source: "VideoSource", bar: ShareBar, start: "ScanStart | None" = None) -> "Scan":
+        clock = None if isinstance(source, Path) else _LiveClock(bar, _file_name(source), self._as_json)
         return self._known.scan(
             source,
             max_evalue=self._output.max_evalue,
@@ -243,23 +260,19 @@ class _Run:
     def _collect(
         self,
         scan: "Scan",
-        source: "ScanSource",
+        source: "VideoSource",
         segments: "list[ScanSegment]",
         journal: "ScanJournal | None" = None,
     ) -> None:
         """Take the segments as they come; Ctrl-C ends what has no end of its own."""
-        with closing(scan):
-            try:
-                for segment in scan:
-                    if journal is not None and isinstance(source, Path):
-                        journal.add(source, segment)
-                        journal.settle(source, scan.settled)
-                    self._take(source, segment, segments)
-            except KeyboardInterrupt:
-                if isinstance(source, Path):
-                    raise
+        with closing(scan), _ended_by_interrupt(source, scan):
+            for segment in scan:
+                if journal is not None and isinstance(source, Path):
+                    journal.add(source, segment)
+                    journal.settle(source, scan.settled)
+                self._take(source, segment, segments)
 
-    def _take(self, source: "ScanSource", segment: "ScanSegment", segments: "list[ScanSegment]") -> None:
+    def _take(self, source: "VideoSource", segment: "ScanSegment", segments: "list[ScanSegment]") -> None:
         """Collect and print a segment, unless it is not wanted."""
         if self._output.matches_only and segment.verdict == "possible match":
             return
@@ -289,11 +302,32 @@ class _Run:
         sys.exit(ExitCode.DONE if known else ExitCode.NO_MATCH)
 
 
+@contextmanager
+def _ended_by_interrupt(source: "VideoSource", scan: "Scan") -> Iterator[None]:
+    """Let Ctrl-C end live pictures as if nothing came any more; a second one ends the program."""
+    if isinstance(source, Path):
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        source.ended.set()
+        scan.stop()
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class _LiveClock:
     """Says, of live pictures, how long after its beginning a dance was recognised."""
 
-    def __init__(self, bar: ShareBar) -> None:
-        self._bar, self._began = bar, 0.0
+    def __init__(self, bar: ShareBar, name: str, as_json: bool) -> None:
+        self._bar, self._name, self._as_json = bar, name, as_json
+        self._began = 0.0
 
     def tick(self, share: float) -> None:
         """Move the bar; the first time, the clock begins."""
@@ -304,6 +338,9 @@ class _LiveClock:
         """Print what is danced now."""
         # A recording that is piped in may be read faster than it was danced.
         delay = max(segment.span.seconds, time.monotonic() - self._began - segment.span.start)
+        if self._as_json:
+            emit_json({"file": self._name, "recognised_after": round(delay, 1), **segment.described()})
+            return
         say(
             f"{describe_moment(segment.span.start)}  dancer {segment.dancer} dances {segment.dance}, "
             f"recognised after {delay:.0f} s"
@@ -316,12 +353,14 @@ def _segment_line(segment: "ScanSegment") -> str:
 
     when = f"{describe_moment(segment.span.start)}-{describe_moment(segment.span.end)}"
     what = (
-        NO_KNOWN_DANCE if segment.match is None else f"{segment.verdict:<14}  {segment_text(segment.match)}"
+        NO_KNOWN_DANCE
+        if segment.match is None
+        else f"{segment.verdict:<14}  {segment_text(segment.match, with_verdict=False)}"
     )
     return f"{when:<15}  dancer {segment.dancer:<3}  {what}"
 
 
-def _frame_rate(source: "ScanSource") -> dict[str, float]:
+def _frame_rate(source: "VideoSource") -> dict[str, float]:
     """The rate that edit lists count frames by, where the file says it."""
     from dancematch import formats
     from dancematch.pose.video import probe

@@ -96,10 +96,15 @@ class Scan(Iterator[ScanSegment]):
         self._dancers = start.dancers
         self._catalogue, self._on_recognised = catalogue, on_recognised
         self._lanes: dict[int, _Lane] = {}
+        self._stopped = False
         self._segments = self._run(moments)
 
     def __next__(self) -> ScanSegment:
         return next(self._segments)
+
+    def stop(self) -> None:
+        """End the reading soon; what was read up to then is still told."""
+        self._stopped = True
 
     def close(self) -> None:
         """End the reading."""
@@ -116,6 +121,8 @@ class Scan(Iterator[ScanSegment]):
         try:
             for moment in moments:
                 yield from self._advance(moment)
+                if self._stopped:
+                    break
         except DanceMatchError as error:
             trouble = error
         for dancer in list(self._lanes):

@@ -8,9 +8,10 @@ from dancematch.server.routes import (
     jobs,
     recordings,
     reviews,
+    samples,
     scans,
     searches,
 )
 
 # In the order of the OpenAPI document.
-ROUTES = (about, dances, recordings, edits, searches, scans, cameras, reviews, jobs)
+ROUTES = (about, samples, dances, recordings, edits, searches, scans, cameras, reviews, jobs)

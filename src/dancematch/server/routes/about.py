@@ -18,6 +18,7 @@ from dancematch.server.routes.openapi import content, errors
 from dancematch.server.schemas.about import AboutResponse, HealthResponse, LimitsResponse
 from dancematch.server.schemas.base import SkeletonResponse
 from dancematch.server.schemas.dances import MapResponse
+from dancematch.server.schemas.requests import SearchId
 from dancematch.server.schemas.vocabulary import VocabularyResponse
 from dancematch.skeletons import BODY15
 
@@ -71,14 +72,16 @@ async def show_vocabulary(service: ReadyService, threads: Threads) -> Response:
     return Response(await threads.other(service.vocabulary.read), media_type="application/json")
 
 
-@router.get("/map", dependencies=[READER], responses=errors())
+@router.get("/map", dependencies=[READER], responses=errors(404))
 async def show_map(
     service: ReadyService,
     threads: Threads,
     limit: Annotated[int, Query(ge=1, le=MAX_MAP_DANCES)] = MAX_MAP_DANCES,
+    search_id: SearchId = None,
 ) -> MapResponse:
-    """Dances as points in the plane, like near like."""
-    return await threads.other(service.map.draw, limit)
+    """Dances as points in the plane, like near like; with a search, its dancers among them."""
+    query = None if search_id is None else service.searches.held.find(search_id).query
+    return await threads.other(service.map.draw, limit, query)
 
 
 @router.get(

@@ -77,9 +77,19 @@ class MapPointResponse(BaseModel):
     y: float
 
 
+class MapQueryResponse(BaseModel):
+    """A dancer of a query on the map, on its edge if beyond."""
+
+    model_config = with_example(dancer=1, x=0.28, y=-0.17)
+    dancer: int
+    x: float
+    y: float
+
+
 class MapResponse(BaseModel):
-    """Dances as points in the plane."""
+    """Dances as points in the plane, and the dancers of a query if it was asked for."""
 
     dances: list[MapPointResponse]
+    query: list[MapQueryResponse]
     total: int
     explained: list[float]

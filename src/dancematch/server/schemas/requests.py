@@ -71,6 +71,9 @@ RecordingReference = Annotated[
     Reference, Path(description="A recording by its id, its beginning, or its file name"), _with_slashes
 ]
 Id = Annotated[str, StringConstraints(pattern=_ID), Path(examples=["c3ab8ff13720e8ad9047dd39466b3c89"])]
+SearchId = Annotated[
+    Annotated[str, StringConstraints(pattern=_ID)] | None, Query(description="Of a held search")
+]
 DancerNumber = Annotated[int | None, Query(ge=1, le=MAX_DANCER)]
 _Seconds = Annotated[float | None, Query(ge=0, le=MAX_SECONDS)]
 

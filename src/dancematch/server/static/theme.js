@@ -8,8 +8,10 @@
   } catch {
     /* storage may be forbidden */
   }
+  const colours = /** @type {HTMLLinkElement} */ (document.getElementById("dark"));
   const show = () => {
     document.documentElement.dataset.theme = chosen || (dark.matches ? "dark" : "light");
+    colours.media = chosen ? (chosen === "dark" ? "all" : "not all") : "(prefers-color-scheme: dark)";
   };
   const tell = () => {
     show();

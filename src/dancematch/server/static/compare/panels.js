@@ -1,18 +1,17 @@
-/** The panels of the comparison: agreement, words, matrix, score, places, differences. */
+/** The details of the comparison: agreement, words, matrix, score, places. */
 
-import { about, ask, recordingPath } from "../service/api.js";
+import { ask, recordingPath } from "../service/api.js";
 import { Lanes, bar, matrixChart, ramp, wordColour } from "../drawing/charts.js";
 import { button, el } from "../elements/dom.js";
 import { metric, plain, range, time as formatTime } from "../elements/say.js";
 
-/** @typedef {import("../views/compare.js").Pair} Pair */
+/** @typedef {import("./pair.js").Pair} Pair */
 /** @typedef {{element: HTMLElement, at?: (time: number) => void, leave?: () => void}} Panel */
 
 const MAIN = ["body", "torso", "left_arm", "right_arm", "left_leg", "right_leg"]; // the body parts to show at first
-const MARKED_DEGREES = 30;
 
 /** The parts to show at first, and the rest. @param {string[]} channels */
-function sorted(channels) {
+export function sorted(channels) {
   const main = MAIN.filter((name) => channels.includes(name));
   return main.length > 2 ? [main, channels.filter((name) => !main.includes(name))] : [channels, []];
 }
@@ -200,7 +199,7 @@ export function placesPanel({ why, clock, path }) {
   };
   return {
     element: panel(
-      "What speaks for it",
+      "Telling movements",
       "The movements that say most, and when your clip has them.",
       el("ul", { class: "word-chips" }, words.map(chip)),
       again.length > 0 && el("h3", {}, "Comes again"),
@@ -218,73 +217,4 @@ export function placesPanel({ why, clock, path }) {
       ),
     ),
   };
-}
-
-/**
- * Where the two differ by their poses; fills the panel when it has come, and points at bones that are off.
- * @param {Pair} pair @param {HTMLElement} place @param {(bones: string[][]) => void} mark
- */
-export async function differencesPanel({ search_id, dance_id, why, clock, path }, place, mark) {
-  const from = `searches/${search_id}/matches/${encodeURIComponent(dance_id)}/differences`,
-    found = await ask(`${from}?dancer=${why.match.dancer}`),
-    { bones } = await about();
-  if (!found.same) return;
-  const { query, degrees } = found.timeline,
-    names = Object.keys(degrees);
-  clock.addEventListener("time", () => {
-    let i = query.findIndex((time) => time > clock.time);
-    i = i < 0 ? query.length - 1 : Math.max(0, i - 1);
-    mark(
-      path.holds(clock.time)
-        ? names.filter((name) => degrees[name][i] >= MARKED_DEGREES).map((name) => bones[name])
-        : [],
-    );
-  });
-  const worst = found.worst.map((moment) =>
-    el(
-      "li",
-      {},
-      el(
-        "button",
-        {
-          type: "button",
-          class: "row-button",
-          onclick: () => {
-            clock.set({ playing: false });
-            clock.seek(moment.query);
-          },
-        },
-        el("b", {}, formatTime(moment.query)),
-        el(
-          "span",
-          {},
-          moment.bones
-            .slice(0, 2)
-            .map(
-              (bone) =>
-                `${bone.bone} ${bone.mean.toFixed(0)}°${bone.tendency ? ` too ${bone.tendency}` : ""}`,
-            )
-            .join(", "),
-        ),
-        Math.abs(moment.late) >= 0.1 &&
-          el(
-            "span",
-            { class: "faint" },
-            `${Math.abs(moment.late).toFixed(1)} s ${moment.late > 0 ? "late" : "early"}`,
-          ),
-      ),
-    ),
-  );
-  place.append(
-    el("h2", {}, "Where they differ"),
-    el(
-      "p",
-      { class: "faint" },
-      "The moments at which bones point another way, in degrees. " +
-        `On the figure, bones that are off by ${MARKED_DEGREES}° or more have a halo.`,
-    ),
-    worst.length ? el("ol", { class: "worst" }, worst) : el("p", {}, "Nowhere much."),
-  );
-  place.hidden = false;
-  clock.seek(clock.time);
 }

@@ -1,7 +1,7 @@
-/** The two stages of the comparison: the clip with its skeleton over it, the dance in space. */
+/** The two stages of the comparison: the clip with its skeleton over it, the dance in space, or both in one picture. */
 
 import { ask } from "../service/api.js";
-import { button, el } from "../elements/dom.js";
+import { el } from "../elements/dom.js";
 import { Figure } from "../drawing/figure.js";
 import { bind, scrubber } from "../drawing/player.js";
 import { drawOverVideo } from "../drawing/overlay.js";
@@ -9,27 +9,33 @@ import { clips } from "../service/searching.js";
 import { stage } from "../drawing/stage.js";
 import { keptVideo } from "../drawing/videos.js";
 
-/** @typedef {import("../views/compare.js").Pair} Pair */
+/** @typedef {import("./pair.js").Pair} Pair */
+/**
+ * What is watched of one dancer.
+ * @typedef {{element: HTMLElement, figure: Figure | null, video: HTMLVideoElement | null, leave: () => void}} Staged
+ */
 
-/** @param {Pair} pair */
+const FIGURE_ASPECT = 0.8; // width over height of the place for a figure
+
+/** @param {Pair} pair @returns {Promise<Staged>} */
 export async function clipStage(pair) {
   const { answer, path, clock, clip, search_id } = pair,
     file = clips.get(search_id);
   const figure = new Figure(answer.filename || "your clip");
   figure.show(clip, path.span);
   clock.addEventListener("time", () => figure.at(clock.time));
-  const film = file ? await overlaid(pair, file) : null;
+  const film = file?.type.startsWith("video/") ? await overlaid(pair, file) : null;
   const bar = scrubber(clock, "Moment of your clip", {
     span: clock.whole,
     passage: path.span,
     from: (t) => t,
     to: (t) => t,
   });
-  const made = frame("your clip", film && film.element, figure, bar);
-  return { element: made.element, leave: () => film?.leave() };
+  const element = frame("your clip", film && film.element, figure, bar);
+  return { element, figure, video: film && film.video, leave: () => film?.leave() };
 }
 
-/** @param {Pair} pair */
+/** @param {Pair} pair @returns {Staged} */
 export function danceStage(pair) {
   const { name, known, why, path, clock, dance } = pair;
   const figure = new Figure(name);
@@ -48,27 +54,16 @@ export function danceStage(pair) {
     from: (t) => path.toReference(t),
     to: (t) => path.toQuery(t),
   });
-  const made = frame(
-    name,
-    video,
-    figure,
-    bar,
-    dance ? "" : "Only the words of this dance are kept: there is no figure to show.",
-  );
-  if (video && dance) made.show("figure");
-  return {
-    element: made.element,
-    mark: (bones) => {
-      figure.marked = bones;
-    },
-    leave: () => video?.pause(),
-  };
+  const missing = dance ? "" : "Only the words of this dance are kept: there is no figure to show.";
+  const element = frame(name, video && el("div", { class: "film-stage" }, video), figure, bar, missing);
+  return { element, figure: dance && figure, video, leave: () => video?.pause() };
 }
 
 /**
- * A stage with a film, a figure or both to choose from.
- * @param {string} name @param {HTMLElement | null} film @param {Figure} figure @param {HTMLElement} bar
- * @param {string} [missing] what is said where there is no figure
+ * One dancer as film, as figure or both, each in its own aspect.
+ * @param {string} name @param {HTMLElement | null} film that holds the video @param {Figure} figure
+ * @param {HTMLElement | string} bar @param {string} [missing] what is said where there is no figure
+ * @returns {HTMLElement}
  */
 export function frame(name, film, figure, bar, missing = "") {
   const space = el(
@@ -78,36 +73,65 @@ export function frame(name, film, figure, bar, missing = "") {
       ? el("p", { class: "faint" }, missing)
       : [figure.canvas, figure.legend, el("p", { class: "turn-hint faint small" }, "drag to turn")],
   );
-  const choices = {
-    film: button("video", () => show("film"), { class: "tab" }),
-    figure: button("figure", () => show("figure"), { class: "tab" }),
-  };
-  const show = (which) => {
-    if (film) film.hidden = which !== "film";
-    space.hidden = Boolean(film) && which !== "figure";
-    for (const [key, choice] of Object.entries(choices))
-      choice.setAttribute("aria-pressed", String(key === which));
-    figure.stage.stale = true;
-  };
   const element = el(
     "section",
-    { class: "stage card", "aria-label": name },
-    el(
-      "div",
-      { class: "stage-top" },
-      el("h2", { class: "stage-name" }, name),
-      film && !missing && el("div", { class: "tabs" }, choices.film, choices.figure),
-    ),
-    film,
-    space,
+    { class: film ? "stage filmed" : "stage", "aria-label": name },
+    el("h2", { class: "stage-name" }, name),
+    el("div", { class: "screens" }, film, space),
     bar,
   );
-  film?.addEventListener("error", () => {
-    show("figure");
-    choices.film.hidden = true;
+  element.style.setProperty("--space", String(FIGURE_ASPECT));
+  const video = film?.querySelector("video");
+  if (!video) return element;
+  const fit = () => {
+    if (video.videoWidth) element.style.setProperty("--film", String(video.videoWidth / video.videoHeight));
+    figure.stage.stale = true;
+  };
+  video.addEventListener("loadedmetadata", fit);
+  fit(); // it may have been there before
+  video.addEventListener("error", () => {
+    film.remove();
+    element.classList.remove("filmed");
   });
-  show(film ? "film" : "figure");
-  return { element, show };
+  return element;
+}
+
+/** @typedef {"film" | "figure" | "overlay"} Mode */
+/** @type {Record<Mode, string>} */
+const MODES = { film: "Video", figure: "Figures", overlay: "Overlay" };
+
+/**
+ * The stages side by side, and the choice of what is shown of them.
+ * @param {Staged} own @param {Staged | null} other @param {import("../drawing/player.js").Clock} clock
+ * @returns {{element: HTMLElement, choice: HTMLElement | null}}
+ */
+export function stagesOf(own, other, clock) {
+  const element = el("div", { class: other ? "stages" : "stages single" }, own.element, other?.element),
+    key = el(
+      "p",
+      { class: "overlay-key small" },
+      "Your clip in orange and blue, ",
+      el("span", { class: "second-text" }, "the dance in green"),
+      " behind it, both at the same size.",
+    );
+  own.element.querySelector(".screens").after(key);
+  const films = [own, other].some((one) => one?.video),
+    both = Boolean(own.figure && other?.figure);
+  const modes = /** @type {Mode[]} */ ([films && "film", "figure", both && "overlay"].filter(Boolean));
+  const show = (/** @type {Mode} */ mode) => {
+    element.dataset.mode = mode;
+    if (own.figure) {
+      own.figure.second = mode === "overlay" ? other.figure : null;
+      own.figure.stage.stale = true;
+    }
+    for (const tab of choice.children) tab.setAttribute("aria-pressed", String(tab.dataset.mode === mode));
+    clock.set({}); // a video that comes into view plays along
+  };
+  const tab = (/** @type {Mode} */ mode) =>
+    el("button", { type: "button", class: "tab", "data-mode": mode, onclick: () => show(mode) }, MODES[mode]);
+  const choice = el("div", { class: "tabs", role: "group", "aria-label": "What is shown" }, modes.map(tab));
+  show(modes[0]);
+  return { element, choice: modes.length > 1 ? choice : null };
 }
 
 /** The clip's video with where the estimator saw the dancer. @param {Pair} pair @param {File} file */
@@ -138,6 +162,7 @@ async function overlaid({ search_id, answer, why, clock }, file) {
     });
   return {
     element: el("div", { class: "film-stage" }, video, canvas),
+    video,
     leave: () => {
       video.pause();
       URL.revokeObjectURL(url);

@@ -4,7 +4,8 @@ import { ask, recordingPath } from "../service/api.js";
 import { Lanes, wordColour } from "../drawing/charts.js";
 import { el, link } from "../elements/dom.js";
 import { Figure } from "../drawing/figure.js";
-import { Clock, bind, controls, scrubber } from "../drawing/player.js";
+import { frame, stagesOf } from "../compare/stages.js";
+import { Clock, bind, controls, scrubber, soundButton } from "../drawing/player.js";
 import { plain } from "../elements/say.js";
 import { loadTracks } from "../drawing/stage.js";
 import { keptVideo } from "../drawing/videos.js";
@@ -34,10 +35,12 @@ export async function recordingPlayer(recording) {
   };
   const video = keptVideo(recording, recording.file);
   if (video) bind(video, clock);
-  video?.addEventListener("error", () => video.parentElement?.remove());
+  const film = video && el("div", { class: "film-stage" }, video),
+    element = frame(recording.file, film, figure, ""),
+    stages = stagesOf({ element, figure, video, leave: () => undefined }, null, clock);
   await choose(numbers[0]);
   return {
-    stage: [stages(figure, video), transport(clock, whole, numbers, choose)],
+    stage: [stages.element, transport(clock, whole, numbers, choose, [video && soundButton(video), stages.choice])],
     words: [words],
     key: (event) => clock.key(event),
     time: () => clock.time,
@@ -56,27 +59,15 @@ function wordsOnly() {
   return { stage, words: [], key: () => false, time: () => 0, leave: () => undefined };
 }
 
-/** @param {Figure} figure @param {HTMLVideoElement | null} video */
-const stages = (figure, video) =>
-  el(
-    "div",
-    { class: video ? "stages" : "stages single" },
-    el(
-      "section",
-      { class: "stage card" },
-      figure.canvas,
-      figure.legend,
-      el("p", { class: "turn-hint faint small" }, "drag to turn"),
-    ),
-    video && el("section", { class: "stage card" }, video),
-  );
-
-/** @param {Clock} clock @param {any} whole @param {number[]} numbers @param {(number: number) => void} choose */
-const transport = (clock, whole, numbers, choose) =>
+/**
+ * @param {Clock} clock @param {any} whole @param {number[]} numbers @param {(number: number) => void} choose
+ * @param {any[]} more controls
+ */
+const transport = (clock, whole, numbers, choose, more) =>
   el(
     "div",
     { class: "transport card" },
-    controls(clock),
+    el("div", { class: "steering" }, controls(clock), more),
     scrubber(clock, "Moment of the dance", {
       span: whole,
       passage: { start: 0, end: 0 },

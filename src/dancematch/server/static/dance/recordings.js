@@ -3,7 +3,7 @@
 import { mayWrite } from "../service/api.js";
 import { attempt, editRecording, removeRecording } from "../service/editing.js";
 import { recordingPicture } from "../elements/cards.js";
-import { askText, danceNames } from "../elements/dialogs.js";
+import { askText, danceNames, suggestions } from "../elements/dialogs.js";
 import { exclusions } from "./exclusions.js";
 import { button, el } from "../elements/dom.js";
 import { editable } from "../elements/editable.js";
@@ -24,7 +24,15 @@ export const recordingList = (dance, chosen, choose, now) =>
       { class: "recordings" },
       dance.recordings.map((recording) => recordingRow(dance, recording, chosen, choose, now)),
     ),
+    otherDances(),
   );
+
+/** The names of dances, for the fields. */
+function otherDances() {
+  const list = suggestions("other-dances", []);
+  if (mayWrite()) danceNames().then((names) => list.append(...names.map((value) => el("option", { value }))));
+  return list;
+}
 
 /**
  * @param {any} dance @param {any} recording @param {string} chosen @param {(recording: any) => void} choose
@@ -86,10 +94,30 @@ function fields(dance, recording) {
   return el(
     "dl",
     { class: "recording-fields" },
+    mayWrite() && el("div", {}, el("dt", {}, "dance"), el("dd", {}, danceField(dance, recording))),
     field("performer", "performer"),
     field("date", "date", { placeholder: "2020, 2020-12 or 2020-12-31" }),
     field("url", "link", { placeholder: "https://", most: 2000, shown: address, after: follow }),
   );
+}
+
+/** Which dance it is a recording of: another name moves it there, or makes a new dance. @param {any} dance @param {any} recording */
+function danceField(dance, recording) {
+  const save = async (name) => {
+    try {
+      await editRecording(dance, recording, { dance: name });
+    } catch (error) {
+      if (error.error !== "unknown_dance") throw error;
+      error.message = `There is no dance called ${name}.`;
+      error.offer = {
+        text: `Make ${name} a new dance`,
+        act: () => attempt(() => editRecording(dance, recording, { new_dance: name })),
+      };
+      throw error;
+    }
+  };
+  const key = `dance ${recording.recording_id}`;
+  return editable({ key, label: "dance of the recording", value: dance.name, required: true, list: "other-dances", save }, true);
 }
 
 /** @param {any} dance @param {any} recording */

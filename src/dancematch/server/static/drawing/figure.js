@@ -2,7 +2,7 @@
 
 import { el } from "../elements/dom.js";
 import { FADED_LEGEND } from "./faded.js";
-import { drawTrack } from "./skeleton.js";
+import { drawTrack, fitTrack } from "./skeleton.js";
 import { stage } from "./stage.js";
 
 const STEP = Math.PI / 24,
@@ -17,6 +17,8 @@ export class Figure {
     this.mirrored = false;
     /** @type {string[][]} bones to point at, each by its two joints */
     this.marked = [];
+    /** @type {Figure | null} a figure to be drawn behind this one, at the same stature */
+    this.second = null;
     this.facing = 0;
     this.turn = -0.35;
     this.tilt = 0.22;
@@ -51,10 +53,21 @@ export class Figure {
 
   #draw(brush, size) {
     if (!this.track) return;
-    const camera = { turn: this.facing + this.turn, tilt: this.tilt };
+    const { second, turn, tilt } = this,
+      fit = fitTrack(this.track, size);
+    if (second?.track) {
+      const taller = second.track.stature / this.track.stature;
+      drawTrack(brush, second.track, second.time, {
+        ...size,
+        camera: { turn: second.facing + (second.mirrored === this.mirrored ? turn : -turn), tilt },
+        mirrored: second.mirrored,
+        second: true,
+        fit: { ...fit, scale: fit.scale / taller },
+      });
+    }
     drawTrack(brush, this.track, this.time, {
       ...size,
-      camera,
+      camera: { turn: this.facing + turn, tilt },
       mirrored: this.mirrored,
       floor: true,
       marked: this.marked,

@@ -1,11 +1,14 @@
-/** Players that go together: one clock, a bar to scrub each with, play, speed and loop. */
+/** Players that go together: one clock, a bar to scrub each with, play, speed, loops and sound. */
 
 import { button, el, icon } from "../elements/dom.js";
 import { time as formatTime } from "../elements/say.js";
 
 const SPEEDS = [0.25, 0.5, 0.75, 1, 1.5],
   DRIFT_SECONDS = 0.15,
+  LEAST_LOOP_SECONDS = 0.3,
   FINE = 0.01;
+
+/** @typedef {{start: number, end: number}} Span */
 
 /** Time that runs while it plays; every change is an event. */
 export class Clock extends EventTarget {
@@ -17,6 +20,8 @@ export class Clock extends EventTarget {
     super();
     this.whole = whole;
     this.passage = passage;
+    /** @type {Span | null} from A to B, looped in place of the passage */
+    this.section = null;
     this.time = passage.start;
     this.speed = 1;
     this.loop = true;
@@ -32,8 +37,35 @@ export class Clock extends EventTarget {
     requestAnimationFrame(tick);
   }
 
+  /** What is played: from A to B, what matches, or all. @returns {Span} */
+  get played() {
+    return this.loop ? this.section || this.passage : this.whole;
+  }
+
+  /**
+   * Loop from A to B; null for what matches again.
+   * @param {Span | null} section
+   */
+  mark(section) {
+    const least = section && { start: section.start, end: Math.max(section.end, section.start + LEAST_LOOP_SECONDS) };
+    this.set({ section: least, loop: true });
+    if (least && (this.time < least.start || this.time > least.end)) this.seek(least.start);
+  }
+
+  /** This moment is where the loop begins. */
+  markStart() {
+    const last = this.played.end;
+    this.mark({ start: this.time, end: last > this.time + LEAST_LOOP_SECONDS ? last : this.whole.end });
+  }
+
+  /** This moment is where the loop ends. */
+  markEnd() {
+    const first = this.played.start;
+    this.mark({ start: first < this.time - LEAST_LOOP_SECONDS ? first : this.whole.start, end: this.time });
+  }
+
   #advance(seconds) {
-    const { start, end } = this.loop ? this.passage : this.whole;
+    const { start, end } = this.played;
     let next = this.time + seconds;
     if (next > end) {
       if (this.loop) next = start;
@@ -53,10 +85,10 @@ export class Clock extends EventTarget {
     this.dispatchEvent(new Event("time"));
   }
 
-  /** @param {Partial<{playing: boolean, speed: number, loop: boolean}>} values */
+  /** @param {Partial<{playing: boolean, speed: number, loop: boolean, section: Span | null}>} values */
   set(values) {
     Object.assign(this, values);
-    const { start, end } = this.loop ? this.passage : this.whole;
+    const { start, end } = this.played;
     if (values.playing && (this.time >= end - FINE || this.time < start)) this.seek(start);
     this.dispatchEvent(new Event("state"));
   }
@@ -74,12 +106,15 @@ export class Clock extends EventTarget {
     else if (event.key === "[") this.set({ speed: SPEEDS[Math.max(0, faster - 1)] });
     else if (event.key === "]") this.set({ speed: SPEEDS[Math.min(SPEEDS.length - 1, faster + 1)] });
     else if (event.key === "l") this.set({ loop: !this.loop });
+    else if (event.key === "a") this.markStart();
+    else if (event.key === "b") this.markEnd();
+    else if (event.key === "x" && this.section) this.mark(null);
     else return false;
     return true;
   }
 }
 
-/** Play, speed, loop. @param {Clock} clock @param {string} [loops] what is looped */
+/** Play, speed, loop, from A to B. @param {Clock} clock @param {string} [loops] what is looped */
 export function controls(clock, loops = "") {
   const play = button(
     "Play",
@@ -108,13 +143,46 @@ export function controls(clock, loops = "") {
   };
   clock.addEventListener("state", draw);
   draw();
-  return el("div", { class: "controls" }, play, speed, loop);
+  return el("div", { class: "controls" }, play, speed, loop, sectionButtons(clock));
+}
+
+/** Where the loop begins and ends, each set to the moment that is shown. @param {Clock} clock */
+function sectionButtons(clock) {
+  const mark = (letter, act, hint) =>
+    el("button", { type: "button", class: "toggle mark", onclick: act, title: `${hint} (${letter})` }, letter);
+  const from = mark("A", () => clock.markStart(), "Loop from this moment"),
+    to = mark("B", () => clock.markEnd(), "Loop up to this moment"),
+    clear = button("", () => clock.mark(null), { class: "quiet round", "aria-label": "Loop no section" }, "close");
+  const draw = () => {
+    const { section } = clock;
+    for (const [one, letter, time] of [
+      [from, "A", section?.start],
+      [to, "B", section?.end],
+    ]) {
+      one.textContent = section ? `${letter} ${formatTime(time)}` : letter;
+      one.setAttribute("aria-label", `${one.title}${section ? `, now ${formatTime(time)}` : ""}`);
+      one.setAttribute("aria-pressed", String(Boolean(section)));
+    }
+    clear.hidden = !section;
+  };
+  clock.addEventListener("state", draw);
+  draw();
+  return el("div", { class: "marks", role: "group", "aria-label": "Loop from A to B" }, from, to, clear);
+}
+
+/** The sound of a video, off until it is asked for. @param {HTMLVideoElement} video */
+export function soundButton(video) {
+  const toggle = button("Sound", () => {
+    video.muted = !video.muted;
+    toggle.setAttribute("aria-pressed", String(!video.muted));
+    toggle.querySelector(".icon").replaceWith(icon(video.muted ? "mute" : "sound"));
+  }, { class: "toggle", "aria-pressed": "false" }, "mute");
+  return toggle;
 }
 
 /**
  * A bar to scrub with, on whatever time `from` makes of the clock's, the passage marked on it.
  * @param {Clock} clock @param {string} name
- * @typedef {{start: number, end: number}} Span
  * @param {{span: Span, passage: Span, from: (time: number) => number, to: (time: number) => number}} scale
  */
 export function scrubber(clock, name, { span, passage, from, to }) {
@@ -130,10 +198,21 @@ export function scrubber(clock, name, { span, passage, from, to }) {
     },
   });
   const mark = el("i", { class: "passage" }),
+    loop = el("i", { class: "section", hidden: true }),
     text = el("output", {});
-  const share = (time) => (100 * (time - span.start)) / Math.max(FINE, span.end - span.start);
-  mark.style.left = `${Math.max(0, share(passage.start))}%`;
-  mark.style.width = `${Math.min(100, share(passage.end)) - Math.max(0, share(passage.start))}%`;
+  const share = (time) =>
+    Math.max(0, Math.min(100, (100 * (time - span.start)) / Math.max(FINE, span.end - span.start)));
+  const place = (one, { start, end }) => {
+    one.style.left = `${share(start)}%`;
+    one.style.width = `${share(end) - share(start)}%`;
+  };
+  place(mark, passage);
+  const drawSection = () => {
+    const { section } = clock;
+    loop.hidden = !section;
+    if (section) place(loop, { start: from(section.start), end: from(section.end) });
+  };
+  clock.addEventListener("state", drawSection);
   const draw = () => {
     const at = Math.max(span.start, Math.min(span.end, from(clock.time)));
     if (document.activeElement !== input || clock.playing || Math.abs(Number(input.value) - at) > 0.05)
@@ -143,7 +222,7 @@ export function scrubber(clock, name, { span, passage, from, to }) {
   };
   clock.addEventListener("time", draw);
   draw();
-  return el("div", { class: "scrubber" }, el("div", { class: "scrub-track" }, mark, input), text);
+  return el("div", { class: "scrubber" }, el("div", { class: "scrub-track" }, mark, loop, input), text);
 }
 
 /**

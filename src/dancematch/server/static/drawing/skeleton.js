@@ -29,6 +29,7 @@ export class Track {
     this.index = Object.fromEntries(skeleton.joints.map((name, number) => [name, number]));
     this.centres = this.#centres();
     this.bounds = this.#bounds();
+    this.stature = this.#stature();
     this.heading = this.headingWithin(-Infinity, Infinity);
   }
 
@@ -109,6 +110,26 @@ export class Track {
     });
   }
 
+  /** Metres from the neck to the ankle along the bones, on the whole; what two bodies are brought to one size by. */
+  #stature() {
+    const bones = [
+      ["neck", "pelvis"],
+      ["left_hip", "left_knee"],
+      ["left_knee", "left_ankle"],
+    ].map((names) => names.map((name) => 3 * this.index[name]));
+    const lengths = this.joints
+      .map((joints) =>
+        bones.reduce(
+          (sum, [a, b]) =>
+            sum + Math.hypot(joints[a] - joints[b], joints[a + 1] - joints[b + 1], joints[a + 2] - joints[b + 2]),
+          0,
+        ),
+      )
+      .filter(Number.isFinite)
+      .sort((a, b) => a - b);
+    return lengths[lengths.length >> 1] || 1.3;
+  }
+
   /** How low and high the dancer comes, and how far from where the camera looks. */
   #bounds() {
     const heights = [],
@@ -156,21 +177,37 @@ const FACE = 0.05; // metres before the middle of the head
 const TORSO = ["left_shoulder", "right_shoulder", "right_hip", "left_hip"];
 
 /**
- * Draw one dancer; the canvas is in CSS pixels.
- * @param {CanvasRenderingContext2D} brush @param {Track} track @param {number} time
- * @param {{width: number, height: number, camera: Camera, mirrored?: boolean, floor?: boolean,
- *   marked?: string[][]}} how
+ * How large a dancer is drawn so as to fit, and where the ground is.
+ * @typedef {{scale: number, ground: number}} Fit pixels per metre, and pixels from the top
+ * @param {Track} track @param {{width: number, height: number}} size @returns {Fit}
  */
-export function drawTrack(brush, track, time, how) {
-  const { low, high, reach } = track.bounds,
-    paint = colours();
+export function fitTrack(track, { width, height }) {
+  const { low, high, reach } = track.bounds;
   const tall = Math.min(Math.max(high - low, 0.9), 2.2) + 0.34,
     wide = 2 * Math.min(Math.max(reach, 0.45), 1) + 0.12;
-  const scale = Math.min(how.height / tall, how.width / wide);
+  const scale = Math.min(height / tall, width / wide);
+  return { scale, ground: (height + (high - low + 0.12) * scale) / 2 };
+}
+
+const SECOND_ALPHA = 0.62; // of a figure behind another
+
+/**
+ * Draw one dancer; the canvas is in CSS pixels. One that is `second` stands behind another, in one colour and at the
+ * other's `fit`.
+ * @param {CanvasRenderingContext2D} brush @param {Track} track @param {number} time
+ * @param {{width: number, height: number, camera: Camera, mirrored?: boolean, floor?: boolean,
+ *   marked?: string[][], second?: boolean, fit?: Fit}} how
+ */
+export function drawTrack(brush, track, time, how) {
+  const { low } = track.bounds,
+    theme = colours(),
+    paint = how.second ? () => theme("second") : theme;
+  const { scale, ground } = how.fit || fitTrack(track, how);
   const [cx, cz] = track.centreAt(time);
-  const view = viewer(how, scale, (how.height + (high - low + 0.12) * scale) / 2);
+  const view = viewer(how, scale, ground);
+  brush.globalAlpha = how.second ? SECOND_ALPHA : 1;
   if (how.floor) drawFloor(brush, view, paint, scale, how.camera.tilt);
-  drawShadow(brush, view, paint, scale, how.camera.tilt);
+  if (!how.second) drawShadow(brush, view, paint, scale, how.camera.tilt);
   const pose = track.poseAt(time);
   const points = Array.from({ length: pose.length / 3 }, (_, j) =>
     Number.isFinite(pose[3 * j]) ? view(pose[3 * j] - cx, pose[3 * j + 1] - low, pose[3 * j + 2] - cz) : null,
@@ -178,8 +215,9 @@ export function drawTrack(brush, track, time, how) {
   drawBody(brush, points, track, paint, scale, {
     ...how,
     seen: track.seenAt(time),
-    face: faceOf(pose, track, (x, y, z) => view(x - cx, y - low, z - cz)),
+    face: how.second ? null : faceOf(pose, track, (x, y, z) => view(x - cx, y - low, z - cz)),
   });
+  brush.globalAlpha = 1;
 }
 
 /** The way from metres round the dancer to the canvas: [x, y, depth towards us]. */

@@ -12,13 +12,13 @@ const THUMBNAIL_FPS = 15,
 
 /**
  * The address of a segment of a recording's motion, for a thumbnail; null where no skeletons are kept.
- * @param {any} recording @param {{start: number, end: number}} [span]
+ * @param {any} recording @param {{start: number, end: number}} [span] @param {number} [dancer]
  */
-const motionPath = (recording, span = undefined) =>
+const motionPath = (recording, span = undefined, dancer = 1) =>
   recording?.motion
     ? withQuery(`${recordingPath(recording.recording_id)}/motion`, {
         fps: THUMBNAIL_FPS,
-        dancer: 1,
+        dancer: span ? dancer : null, // of a whole recording, the first who is seen at its beginning
         start: span && span.start.toFixed(2),
         end: (span ? Math.min(span.end, span.start + LONGEST) : LONGEST).toFixed(2),
       })
@@ -26,12 +26,13 @@ const motionPath = (recording, span = undefined) =>
 
 /**
  * A recording to be seen: its picture, else its dancer.
- * @param {any} recording @param {{span?: {start: number, end: number}, mirrored?: boolean}} [how]
+ * @param {any} recording
+ * @param {{span?: {start: number, end: number}, mirrored?: boolean, dancer?: number}} [how]
  */
 export const recordingPicture = (recording, how = {}) =>
   recording?.poster
     ? poster(recording.recording_id)
-    : thumbnail(async () => motionPath(recording, how.span), { mirrored: how.mirrored });
+    : thumbnail(async () => motionPath(recording, how.span, how.dancer), { mirrored: how.mirrored });
 
 /** A dance to be seen: a picture of one of its recordings, else its dancer. @param {any} dance */
 export function dancePicture(dance) {
@@ -50,16 +51,17 @@ export const changes = (match) => [match.mirrored ? "mirrored" : "", tempo(match
 const comparison = (answer, match) =>
   ["compare", answer.search_id, match.dance_id, match.dancer].map(encodeURIComponent).join("/");
 
-/**
- * @param {any} answer of the search @param {any} match
- * @param {{first?: boolean, dim?: boolean, dance?: any}} how
- */
+/** @param {any} answer of the search @param {any} match @param {{dim?: boolean, dance?: any}} how */
 export function matchCard(answer, match, how) {
   const recording = how.dance?.recordings.find((one) => one.recording_id === match.recording_id);
   return el(
     "article",
-    { class: `match card ${how.first ? "first" : ""} ${how.dim ? "dim" : ""}` },
-    recordingPicture(recording, { span: match.reference, mirrored: match.mirrored }),
+    { class: `match card ${how.dim ? "dim" : ""}` },
+    recordingPicture(recording, {
+      span: match.reference,
+      mirrored: match.mirrored,
+      dancer: match.reference_dancer,
+    }),
     el(
       "div",
       { class: "match-text" },
@@ -91,15 +93,14 @@ export function matchCard(answer, match, how) {
         { class: "chips" },
         changes(match).map((text) => el("span", { class: "chip" }, text)),
       ),
-      how.first && el("span", { class: "why", "aria-hidden": "true" }, "See both side by side ›"),
-      others(match),
+      otherRecordings(match),
     ),
     scoreBar(match.score),
   );
 }
 
 /** The other recordings of the dance that come near, to be unfolded. @param {any} match */
-function others(match) {
+export function otherRecordings(match) {
   const rest = (match.recordings || []).filter((one) => one.recording_id !== match.recording_id);
   if (!rest.length) return null;
   const row = (one) => {

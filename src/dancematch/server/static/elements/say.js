@@ -105,6 +105,10 @@ export const basis = ({ synchrony_reason: reason }) => (reason ? `Judged by word
 /** Whether the clip shows the very performance of the catalogue. @param {any} match */
 export const performance = (match) => (match.same_performance ? "Probably the very same performance." : "");
 
+/** The way in which a bone mostly points too far: too low, too far to the right. @param {string} tendency */
+export const tooFar = (tendency) =>
+  /^(low|high|far) ?/.test(tendency) ? `too ${tendency}` : `too far ${tendency}`;
+
 /** How far both move at the same moments. @param {any} match */
 export function inStep({ parts: { synchrony, synchrony_seconds: seconds }, synchrony_reason: reason }) {
   if (reason) return "";

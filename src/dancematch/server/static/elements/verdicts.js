@@ -1,7 +1,7 @@
 /** A verdict to be seen: an icon and a word, in a colour that only repeats them. */
 
 import { el, icon } from "./dom.js";
-import { accident, basis, inStep, performance, ratio, verdictWord } from "./say.js";
+import { accident, verdictWord } from "./say.js";
 
 /** @type {Record<import("./say.js").Verdict, {sign: "tick" | "question" | "dash", level: string}>} */
 const LOOKS = {
@@ -23,10 +23,4 @@ export const verdictLine = (match) =>
     { class: "verdict-line" },
     badge(match.verdict),
     el("span", {}, accident(match.evalue)),
-    performance(match) && el("span", {}, performance(match)),
-    basis(match) && el("span", { class: "small" }, basis(match)),
   );
-
-/** What the verdict rests on: how strongly the evidence speaks, and whether both are in step. @param {any} match */
-export const evidenceLines = (match) =>
-  el("p", { class: "faint small" }, [ratio(match), inStep(match)].filter(Boolean).join(" "));

@@ -2,11 +2,11 @@
 
 import { ask, dancePath, recordingPath, withQuery } from "../service/api.js";
 import { Alignment } from "../compare/alignment.js";
-import { frame } from "../compare/stages.js";
+import { frame, stagesOf } from "../compare/stages.js";
 import { button, el, link } from "../elements/dom.js";
 import { nameMatch, range } from "../elements/say.js";
 import { Figure } from "../drawing/figure.js";
-import { Clock, bind, controls, scrubber } from "../drawing/player.js";
+import { Clock, bind, controls, scrubber, soundButton } from "../drawing/player.js";
 import { loadTracks } from "../drawing/stage.js";
 import { keptVideo } from "../drawing/videos.js";
 
@@ -24,11 +24,23 @@ const LONGEST = 120, // seconds of a figure
 export async function watch(job_id, segment, file, take) {
   const clock = new Clock(segment.span, segment.span);
   const [own, known] = await Promise.all([ownStage(job_id, segment, file, clock), knownStage(segment, clock)]);
+  const stages = stagesOf(own, known, clock);
   const element = el(
     "section",
     { class: "watched", "aria-label": `Segment ${range(segment.span)}` },
-    el("div", { class: known ? "stages" : "stages single" }, own.element, known?.element),
-    el("div", { class: "transport card" }, controls(clock, "the segment"), !file && choice(take)),
+    stages.element,
+    el(
+      "div",
+      { class: "transport card" },
+      el(
+        "div",
+        { class: "steering" },
+        controls(clock, "the segment"),
+        own.video && soundButton(own.video),
+        stages.choice,
+      ),
+      !file && choice(take),
+    ),
   );
   return {
     element,
@@ -60,7 +72,10 @@ function choice(take) {
   );
 }
 
-/** @param {string} job_id @param {Segment} segment @param {File | undefined} file @param {Clock} clock */
+/**
+ * @param {string} job_id @param {Segment} segment @param {File | undefined} file @param {Clock} clock
+ * @returns {Promise<import("../compare/stages.js").Staged>}
+ */
 async function ownStage(job_id, segment, file, clock) {
   const { dancer, span } = segment,
     figure = new Figure(`Dancer ${dancer}`);
@@ -82,9 +97,12 @@ async function ownStage(job_id, segment, file, clock) {
     : null;
   if (video) bind(video, clock);
   const bar = scrubber(clock, "Moment of the video", { span, passage: span, from: (t) => t, to: (t) => t });
-  const made = frame(`Dancer ${dancer}, ${range(span)}`, video, figure, bar, track ? "" : "There is no figure to show.");
+  const film = video && el("div", { class: "film-stage" }, video);
+  const element = frame(`Dancer ${dancer}, ${range(span)}`, film, figure, bar, track ? "" : "There is no figure to show.");
   return {
-    element: made.element,
+    element,
+    figure: track ? figure : null,
+    video,
     leave: () => {
       video?.pause();
       if (url) URL.revokeObjectURL(url);
@@ -92,7 +110,10 @@ async function ownStage(job_id, segment, file, clock) {
   };
 }
 
-/** The dance that a segment shows, moving with it; null where none is known. @param {Segment} segment @param {Clock} clock */
+/**
+ * The dance that a segment shows, moving with it; null where none is known.
+ * @param {Segment} segment @param {Clock} clock @returns {Promise<import("../compare/stages.js").Staged | null>}
+ */
 async function knownStage({ match }, clock) {
   if (!match) return null;
   const name = nameMatch(match),
@@ -113,7 +134,7 @@ async function knownStage({ match }, clock) {
     bind(video, clock, (seconds) => path.toReference(seconds), path.pace);
   }
   const more = dance && el("p", { class: "small" }, link(`dance/${encodeURIComponent(match.dance_id)}`, {}, "about this dance"));
-  const made = frame(name, video, figure, more || "", track ? "" : "Nothing of this dance is kept that could be shown.");
-  if (video && track) made.show("figure");
-  return { element: made.element, leave: () => video?.pause() };
+  const missing = track ? "" : "Nothing of this dance is kept that could be shown.";
+  const element = frame(name, video && el("div", { class: "film-stage" }, video), figure, more || "", missing);
+  return { element, figure: track ? figure : null, video, leave: () => video?.pause() };
 }

@@ -119,7 +119,7 @@ function finish(answer) {
   job_id = null;
   set(null);
   if (!answer) return;
-  if (file?.type.startsWith("video/")) clips.set(answer.search_id, file);
+  if (file) clips.set(answer.search_id, file);
   location.hash = `#/search/${answer.search_id}`;
 }
 

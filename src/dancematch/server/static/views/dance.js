@@ -5,6 +5,7 @@ import { addDialog } from "../adding/dialog.js";
 import * as adding from "../service/adding.js";
 import { attempt, changes, removeDances } from "../service/editing.js";
 import { details, nameHeading, removeButton } from "../dance/details.js";
+import { lineagePanel } from "../dance/lineage.js";
 import { recordingPlayer } from "../dance/player.js";
 import { recordingList } from "../dance/recordings.js";
 import { button, el, link } from "../elements/dom.js";
@@ -56,7 +57,7 @@ export async function show(root, [wanted, first]) {
     }
   };
   await draw();
-  root.append(link("dances", { class: "back" }, "‹ all dances"), about, stage, list, words);
+  root.append(link("dances", { class: "back" }, "‹ all dances"), about, stage, list, lineagePanel(dance), words);
   changes.addEventListener("edited", edited);
   adding.changes.addEventListener("added", renew);
   return {

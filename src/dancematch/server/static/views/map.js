@@ -1,19 +1,25 @@
-/** The map of dances: like near like. */
+/** The map of dances: like near like, with their names, and the query among them. */
 
-import { ask } from "../service/api.js";
+import { ask, withQuery } from "../service/api.js";
 import { dancePicture } from "../elements/cards.js";
 import { el, link } from "../elements/dom.js";
 import { colours } from "../drawing/skeleton.js";
 import { counted, plain } from "../elements/say.js";
 import { stage } from "../drawing/stage.js";
+import * as recent from "../service/recent.js";
 
 const MARGIN = 28,
   NEAR = 18,
-  MOST_LABELS = 10;
+  MOST_LABELS = 10,
+  LETTERS = "500 13px system-ui, sans-serif",
+  LINE = 16, // pixels that a name is high
+  GAP = 9, // between a point and its name
+  LONGEST_NAME = 22; // letters
 
-/** @param {HTMLElement} root */
-export async function show(root) {
-  const map = await ask("map");
+/** @param {HTMLElement} root @param {string[]} parts the id of a search whose query is shown too */
+export async function show(root, [search_id]) {
+  const latest = recent.all().find(recent.isHeld)?.search_id;
+  const map = await load(search_id || latest);
   if (!map.dances.length) {
     root.append(
       el("h1", {}, "Map"),
@@ -43,7 +49,8 @@ export async function show(root) {
   ];
   const own = stage(canvas, (brush, now) => {
     size = now;
-    draw(brush, map.dances, place, labels, chosen);
+    draw(brush, map, place, labels, chosen);
+    drawNames(brush, map, place, now, chosen);
   });
   const choose = (number) => {
     if (number === chosen) return;
@@ -77,11 +84,15 @@ export async function show(root) {
   root.append(
     el("h1", {}, "Map of dances"),
     el("p", { class: "faint" }, `Dances that use the same movements lie near each other. ${shown(map)}`),
-    legend(labels),
+    legend(labels, map.query.length > 0),
     el("div", { class: "map-frame" }, canvas, card),
   );
   return {};
 }
+
+/** The map, with the query of a search if it is still held. @param {string | undefined} search_id */
+const load = (search_id) =>
+  search_id ? ask(withQuery("map", { search_id })).catch(() => ask("map")) : ask("map");
 
 const shown = (map) =>
   (map.dances.length < map.total
@@ -110,17 +121,18 @@ function colourOf(labels, dance) {
   return colours()(numbers.length ? `kind-${Math.min(...numbers)}` : "faint");
 }
 
-function legend(labels) {
+function legend(labels, asked) {
   return el(
     "ul",
     { class: "legend" },
+    asked && el("li", {}, el("i", { class: "dot asked" }), "your clip"),
     [...labels].map(([label, number]) =>
       el("li", {}, el("i", { class: `dot kind-${number}` }), plain(label)),
     ),
   );
 }
 
-function draw(brush, dances, place, labels, chosen) {
+function draw(brush, { dances, query }, place, labels, chosen) {
   const paint = colours();
   dances.forEach((dance, number) => {
     const [x, y] = place(dance);
@@ -131,6 +143,7 @@ function draw(brush, dances, place, labels, chosen) {
     brush.fill();
   });
   brush.globalAlpha = 1;
+  for (const one of query) drawQuery(brush, place(one), paint);
   if (chosen < 0) return;
   const [x, y] = place(dances[chosen]);
   brush.strokeStyle = paint("ink");
@@ -139,6 +152,49 @@ function draw(brush, dances, place, labels, chosen) {
   brush.arc(x, y, 11, 0, 2 * Math.PI);
   brush.stroke();
 }
+
+/** A ring with a cross-hair: it is no dance of the catalogue. */
+function drawQuery(brush, [x, y], paint) {
+  brush.strokeStyle = paint("danger");
+  brush.lineWidth = 3;
+  brush.beginPath();
+  brush.arc(x, y, 10, 0, 2 * Math.PI);
+  for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+    brush.moveTo(x + 5 * dx, y + 5 * dy);
+    brush.lineTo(x + 15 * dx, y + 15 * dy);
+  }
+  brush.stroke();
+}
+
+/**
+ * Names beside their points, right or left of them, where they cover neither a point nor another name: first the
+ * query's and that of the chosen dance.
+ */
+function drawNames(brush, { dances, query }, place, { width }, chosen) {
+  const paint = colours();
+  brush.font = LETTERS;
+  brush.textBaseline = "middle";
+  const points = [...dances, ...query].map(place);
+  const taken = points.map(([x, y]) => ({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 }));
+  const texts = [
+    ...query.map((one, i) => ({ text: query.length > 1 ? `your clip, dancer ${one.dancer}` : "your clip", at: dances.length + i, colour: "ink" })),
+    ...dances.map(({ name }, at) => ({ text: shortened(name), at, colour: at === chosen ? "ink" : "faint" })),
+  ].sort((a, b) => Number(b.colour === "ink") - Number(a.colour === "ink"));
+  for (const { text, at, colour } of texts) {
+    const [x, y] = points[at],
+      wide = brush.measureText(text).width,
+      far = at >= dances.length ? 2 * GAP : GAP;
+    const boxes = [x + far, x - far - wide].map((left) => ({ left, right: left + wide, top: y - LINE / 2, bottom: y + LINE / 2 }));
+    const free = boxes.find((box) => box.left > 2 && box.right < width - 2 && !taken.some((other) => overlap(box, other)));
+    if (!free) continue;
+    taken.push(free);
+    brush.fillStyle = paint(colour);
+    brush.fillText(text, free.left, y);
+  }
+}
+
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+const shortened = (name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name);
 
 function details(dance) {
   return [

@@ -1,13 +1,15 @@
-/** The first view: drop a clip, see how far it is. */
+/** The first view: drop a clip, see how far it is; what was searched for lately. */
 
 import { about, ask, mayWrite } from "../service/api.js";
 import { addDialog } from "../adding/dialog.js";
 import { dancePicture } from "../elements/cards.js";
 import { button, el, link } from "../elements/dom.js";
 import { tell } from "../elements/notices.js";
+import { recentList } from "../elements/recent_list.js";
 import { canFilm, dropPlace, film } from "../elements/picker.js";
 import { counted, length, size } from "../elements/say.js";
 import { showSoFar, soFarPlace } from "../elements/so_far.js";
+import { trySample } from "../service/samples.js";
 import * as reviews from "../service/reviews.js";
 import * as searching from "../service/searching.js";
 
@@ -52,10 +54,11 @@ function invitation(facts, some) {
           `${facts.dances === 1 ? "one dance" : counted(facts.dances, "dance")} known here.`,
       ),
     ),
-    dropPlace({ title: "Drop a clip here", hint: limits(facts), more: [camera()] }, ([file]) =>
+    dropPlace({ title: "Drop a clip here", hint: limits(facts), more: [camera(), sample()] }, ([file]) =>
       searching.begin(file),
     ),
     reviewSwitch(),
+    recentList(),
     el(
       "ol",
       { class: "steps" },
@@ -143,6 +146,26 @@ function camera() {
   );
 }
 
+/** A rendered clip to try it with; where its dance is not known yet, that is added first. */
+function sample() {
+  const start = button(
+    "Try with a sample",
+    async () => {
+      start.disabled = true;
+      try {
+        await trySample();
+      } catch (error) {
+        start.disabled = false;
+        if (!error.error) throw error;
+        tell(error.message, "bad");
+      }
+    },
+    { class: "quiet", title: "A rendered dancer and three made-up dances: no person was filmed" },
+    "spark",
+  );
+  return start;
+}
+
 /** What a newcomer sees: nothing is known yet. @param {any} facts */
 function empty(facts) {
   const heading = el(
@@ -173,8 +196,14 @@ function empty(facts) {
         hint: `${limits(facts)}; several at once if you like`,
         many: true,
         judged: true,
+        more: [sample()],
       },
       (files) => addDialog(files),
+    ),
+    el(
+      "p",
+      { class: "faint small centred" },
+      "The sample is a rendered clip; three made-up dances are added for it, labelled “rendered”, which you can remove again.",
     ),
     el(
       "ol",
