@@ -312,7 +312,7 @@ class Catalogue(DanceContainer):
     ) -> "Lineage":
         """Which other dances share passages with one, by name or id, and which of its passages are rare.
 
-        One search per three seconds of its recordings. `max_evalue` is for all of them together.
+        Twelve searches per thirty seconds of its recordings. `max_evalue` is for all of them together.
         """
         from dancematch.pipeline.lineage import trace_lineage
 

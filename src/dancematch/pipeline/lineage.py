@@ -1,30 +1,32 @@
 """Lineage of a dance: which other dances share passages with it, earlier and later, and what in it is rare.
 
-Windows of six seconds of each recording are searched for among all other dances; neighbouring windows that
-find one recording along one line are one shared passage. A likeness does not say who took what from whom:
-dates are those of the recordings that the catalogue holds.
+Windows of six seconds of each recording, and of fifteen, are searched for among all other dances. What they
+find is followed along its line as far as both move together: a shared passage. A likeness does not say who
+took what from whom: dates are those of the recordings that the catalogue holds.
 
 One search per window: the cost grows with the length of the dance, and with the catalogue as a search's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dancematch.catalogue.records import Recording
 from dancematch.pipeline.counts.counts import Counts, units_of
 from dancematch.pipeline.dedup import make_queries
+from dancematch.pipeline.scan.boundaries import agreement_along, bound_end, bound_start
 from dancematch.search.confidence.verdict import MAX_EVALUE, verdict_of
 from dancematch.search.query import Query
 from dancematch.search.settings import DanceFilter
-from dancematch.types import Match, Passage, Span, Verdict
+from dancematch.types import Fingerprint, Match, Span, Verdict
 
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.file_analysis import Progress
     from dancematch.pipeline.catalogue import Catalogue
 
 WINDOW_SECONDS = 6.0  # the least that a search is sure of
-WINDOW_STEP = 3.0
+LONG_SECONDS = 15.0  # a second look: another person is recognised more surely than after six
+CELL_SECONDS = 3.0  # in which it is said how rare a dance is
 NEAREST = 20  # dances per window
 COMMON_DANCES = 3  # other dances that hold a passage, from which on it is common property
 _SAME_LINE_SECONDS = 1.0  # by which two windows of one passage may lie beside one line
@@ -111,7 +113,8 @@ def trace_lineage(
     every = catalogue.recordings(facts.dance_id)
     chosen = [one for one in every if recordings is None or one.recording_id in recordings]
     others = max(0, len(catalogue.names()) - 1)
-    windows = [(one, window) for one in chosen for window in _cut_windows(catalogue, one)]
+    tracks = [_Tracks(one, tuple(make_queries(catalogue, one.recording_id))) for one in chosen]
+    windows = [(one, window) for one in tracks for window in _cut_windows(one)]
     hits: list[_WindowHit] = []
     for done, (one, window) in enumerate(windows, start=1):
         found = _search_window(catalogue, one, window, len(windows)) if others else ()
@@ -119,14 +122,10 @@ def trace_lineage(
         if on_progress is not None:
             on_progress(done / len(windows))
     counts = {one.recording_id: catalogue.counts(one.recording_id).counts for one in chosen}
-    edges = list(_make_edges(catalogue, list(_join_hits(hits)), max_evalue, counts))
+    edges = list(_make_edges(catalogue, hits, max_evalue, counts))
     edges.sort(key=lambda one: (one.own_recording, one.own.start, one.name))
     itself = LineageNode(facts.dance_id, facts.name, _earliest(every), None, 0.0)
-    rarities = [
-        rarity
-        for one in chosen
-        for rarity in _measure_rarities(one, [window for own, window in windows if own is one], edges, others)
-    ]
+    rarities = [rarity for one in tracks for rarity in _measure_rarities(one, edges, others)]
     return Lineage(
         facts.dance_id, facts.name, itself.date, tuple(_make_nodes(catalogue, itself, edges)), tuple(edges),
         tuple(_name_counts(rarities, counts)), len(windows),
@@ -145,35 +144,52 @@ def _name_counts(
 class _WindowHit:
     """A window of a recording that another dance holds."""
 
-    recording: Recording
+    tracks: "_Tracks"
     match: Match
     evalue: float  # among all windows
 
 
 def count_windows(seconds: float) -> int:
-    """How many searches a recording of this length takes."""
-    return max(1, -(-int(seconds - WINDOW_SECONDS) // int(WINDOW_STEP)) + 1)
+    """How many searches a recording of this length takes, per dancer."""
+    return sum(len(_list_starts(seconds, length)) for length in (WINDOW_SECONDS, LONG_SECONDS))
+
+
+def _list_starts(seconds: float, length: float) -> list[float]:
+    """When windows of a length begin: every half of it, the last at the end; long ones if there is room."""
+    if seconds <= length:
+        return [0.0] if length == WINDOW_SECONDS or seconds > 1.5 * WINDOW_SECONDS else []
+    starts = [step * length / 2 for step in range(int((seconds - length) / (length / 2)) + 1)]
+    return [*starts, seconds - length] if seconds - length - starts[-1] > 0.5 else starts
 
 
 # ---- windows
 
 
-def _cut_windows(catalogue: "Catalogue", recording: Recording) -> Iterator[list[Query]]:
-    """Both variants of each dancer in every window of a recording; a short rest belongs to the last."""
-    queries = list(make_queries(catalogue, recording.recording_id))
-    if not queries:
+class _Tracks(NamedTuple):
+    """A recording with all variants of its dancers."""
+
+    recording: Recording
+    queries: tuple[Query, ...]
+
+    def words(self, match: Match) -> Fingerprint:
+        """The words of the variant that a match is of."""
+        asked = match.dancer, match.mirrored
+        return next(one.fingerprint for one in self.queries if (one.dancer, one.mirrored) == asked)
+
+
+def _cut_windows(tracks: _Tracks) -> Iterator[list[Query]]:
+    """Both variants of each dancer in every window of a recording."""
+    if not tracks.queries:
         return
-    step = queries[0].fingerprint.seconds_per_word
-    length, hop = round(WINDOW_SECONDS / step), round(WINDOW_STEP / step)
-    longest = max(len(query.fingerprint) for query in queries)
-    firsts = list(range(0, max(1, longest - length + 1), hop))
-    if longest > length and firsts[-1] + length < longest:
-        firsts.append(longest - length)
-    for first in firsts:
-        cut = [_cut(query, first, first + length - 1) for query in queries]
-        window = [query for query in cut if query is not None]
-        if window:
-            yield window
+    step = tracks.queries[0].fingerprint.seconds_per_word
+    longest = max(len(query.fingerprint) for query in tracks.queries)
+    for length in (WINDOW_SECONDS, LONG_SECONDS):
+        for start in _list_starts(longest * step, length):
+            first, last = round(start / step), round((start + length) / step) - 1
+            cut = [_cut(query, first, last) for query in tracks.queries]
+            window = [query for query in cut if query is not None]
+            if window:
+                yield window
 
 
 def _cut(query: Query, first: int, last: int) -> Query | None:
@@ -183,85 +199,71 @@ def _cut(query: Query, first: int, last: int) -> Query | None:
     return replace(query, fingerprint=words.segment(first, min(last, len(words) - 1)))
 
 
-def _span_of(window: Sequence[Query]) -> Span:
-    words = max((query.fingerprint for query in window), key=len)
-    return words.span(0, len(words) - 1)
-
-
 def _search_window(
-    catalogue: "Catalogue", recording: Recording, window: Sequence[Query], trials: int
+    catalogue: "Catalogue", tracks: _Tracks, window: Sequence[Query], trials: int
 ) -> Iterator[_WindowHit]:
     """What other dances hold of a window."""
-    only = DanceFilter(but=frozenset({recording.dance_id}))
+    only = DanceFilter(but=frozenset({tracks.recording.dance_id}))
     for match in catalogue.searcher.search(window, limit=NEAREST, only=only):
         # Every window is searched for: accidents of one come as often again in each of the others.
         evalue = float("inf") if match.evalue is None else match.evalue * trials
-        yield _WindowHit(recording, _trim(match), evalue)
-
-
-def _trim(match: Match) -> Match:
-    """The match without the ends of its window that do not agree movement by movement."""
-    along = [one for one in match.passages if _lies_along(match, one)]
-    if not along:
-        return match
-    return replace(match, query=along[0].query, reference=along[0].reference)
-
-
-def _lies_along(match: Match, passage: Passage) -> bool:
-    """Whether a passage lies on the line of the match."""
-    expected = match.reference.start + (match.tempo or 1.0) * (passage.query.start - match.query.start)
-    return abs(passage.reference.start - expected) <= _SAME_LINE_SECONDS
+        yield _WindowHit(tracks, match, evalue)
 
 
 # ---- edges
 
 
-def _join_hits(hits: Sequence[_WindowHit]) -> Iterator[_WindowHit]:
-    """Neighbouring windows that find one track along one line as one, with the least E-value."""
-    open_hits: dict[tuple[str, int | None, bool, int], _WindowHit] = {}
-    for hit in sorted(hits, key=lambda one: (one.recording.file, one.match.query.start)):
-        key = hit.recording.recording_id, hit.match.track, hit.match.mirrored, hit.match.dancer
-        before = open_hits.get(key)
-        if before is not None and _continues(before.match, hit.match):
-            open_hits[key] = _join(before, hit)
-            continue
-        if before is not None:
-            yield before
-        open_hits[key] = hit
-    yield from open_hits.values()
+def _join_hits(hits: Sequence[_WindowHit], references: Mapping[int, Fingerprint]) -> Iterator[_WindowHit]:
+    """Hits as passages, best first: what windows along the line of a better one find is the same passage."""
+    left = sorted(hits, key=lambda hit: (hit.evalue, -hit.match.score, hit.match.query.start))
+    while left:
+        best = left[0]
+        whole = _bound(best, references)
+        yield whole
+        left = [hit for hit in left[1:] if not _is_part(hit, whole)]
 
 
-def _continues(before: Match, match: Match) -> bool:
-    tempo = before.tempo or 1.0
-    expected = before.reference.start + tempo * (match.query.start - before.query.start)
-    return (
-        match.query.start <= before.query.end and abs(match.reference.start - expected) <= _SAME_LINE_SECONDS
-    )
+def _bound(hit: _WindowHit, references: Mapping[int, Fingerprint]) -> _WindowHit:
+    """The hit from where to where both move together along its line, beyond its window too."""
+    match, reference = hit.match, references.get(hit.match.track or -1)
+    words = hit.tracks.words(match)
+    if reference is None or reference.bones is None or words.bones is None:
+        return hit
+    agreement = agreement_along(match, words, reference)
+    middle = (match.query.start + match.query.end) / 2
+    start, end = bound_start(words, agreement, middle), bound_end(words, agreement, middle)
+    tempo, last = match.tempo or 1.0, reference.span(0, len(reference) - 1)
+    there = [match.reference.start + tempo * (time - match.query.start) for time in (start, end)]
+    begin = min(max(there[0], last.start), last.end - reference.seconds_per_word)
+    finish = max(min(there[1], last.end), begin + reference.seconds_per_word)
+    return replace(hit, match=replace(match, query=Span(start, end), reference=Span(begin, finish)))
 
 
-def _join(before: _WindowHit, hit: _WindowHit) -> _WindowHit:
-    best = min(before, hit, key=lambda one: (one.evalue, -one.match.score))
-    own, other = (
-        Span(min(one.start, two.start), max(one.end, two.end))
-        for one, two in (
-            (before.match.query, hit.match.query),
-            (before.match.reference, hit.match.reference),
-        )
-    )
-    return replace(best, match=replace(best.match, query=own, reference=other))
+def _is_part(hit: _WindowHit, whole: _WindowHit) -> bool:
+    """Whether a window found a passage again, along the same line."""
+    one, other = hit.match, whole.match
+    if (hit.tracks, one.track, one.mirrored, one.dancer) != (
+        whole.tracks, other.track, other.mirrored, other.dancer,
+    ):  # fmt: skip
+        return False
+    expected = other.reference.start + (other.tempo or 1.0) * (one.query.start - other.query.start)
+    shared = min(one.query.end, other.query.end) - max(one.query.start, other.query.start)
+    return shared > 0 and abs(one.reference.start - expected) <= _SAME_LINE_SECONDS
 
 
 def _make_edges(
     catalogue: "Catalogue", hits: Sequence[_WindowHit], max_evalue: float, counts: Mapping[str, Counts | None]
 ) -> Iterator[SharedPassage]:
-    """The hits with names and dates; of what was removed meanwhile there is none."""
+    """The hits as passages with names and dates; of what was removed meanwhile there is none."""
     names = catalogue.name_tracks([hit.match.track for hit in hits if hit.match.track is not None])
-    for hit in hits:
-        match, own = hit.match, hit.recording
+    others = {one.recording_id: catalogue.recording(one.recording_id) for one in names.values()}
+    known = [track for one in others for track in catalogue.recording_tracks(one)]
+    for hit in _join_hits(hits, {track.key: track.fingerprint for track in known}):
+        match, own = hit.match, hit.tracks.recording
         named = None if match.track is None else names.get(match.track)
         if named is None:
             continue
-        other, grid = catalogue.recording(named.recording_id), counts[own.recording_id]
+        other, grid = others[named.recording_id], counts[own.recording_id]
         yield SharedPassage(
             match.dance_id, named.dance, other.recording_id, other.file, other.date,
             own.recording_id, own.file, own.date, order_dates(other.date, own.date),
@@ -319,13 +321,16 @@ def _shared_seconds(edges: Sequence[SharedPassage]) -> float:
 
 
 def _measure_rarities(
-    recording: Recording, windows: Sequence[Sequence[Query]], edges: Sequence[SharedPassage], others: int
+    tracks: _Tracks, edges: Sequence[SharedPassage], others: int
 ) -> Iterator[PassageRarity]:
     """How many dances hold each part of a recording; neighbours that the same dances hold are one."""
-    spans = [_span_of(window) for window in windows]
+    recording = tracks.recording
+    spans = [one.fingerprint.span(0, len(one.fingerprint) - 1) for one in tracks.queries]
+    if not spans:
+        return
     start, end = min(span.start for span in spans), max(span.end for span in spans)
     last: PassageRarity | None = None
-    for cell in units_of(None, Span(start, end), 0, WINDOW_STEP):
+    for cell in units_of(None, Span(start, end), 0, CELL_SECONDS):
         names = tuple(sorted({edge.name for edge in edges if _holds(edge, recording, cell)}))
         if last is not None and last.names == names:
             last = replace(last, span=Span(last.span.start, cell.end))

@@ -39,8 +39,8 @@ def lineage_command(
 ) -> None:
     """Say which other dances of CATALOGUE share passages with DANCE, and what in it is rare.
 
-    Windows of six seconds are searched for among all other dances: one search per three seconds of each
-    recording. Dates are those of recordings ('dancematch edit --date'): who recorded a passage first need not
+    Windows of six and of fifteen seconds are searched for among all other dances: twelve searches per thirty
+    seconds of each recording. Dates are those of recordings ('dancematch edit --date'): who recorded a passage first need not
     have made it. Exits with 3 if no dance shares a passage.
 
     \b
