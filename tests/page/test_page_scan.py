@@ -58,8 +58,11 @@ def take(page, name: str, *, phone: bool = False) -> None:
 
     page.set_viewport_size(NARROW if phone else WIDE)
     page.emulate_media(color_scheme="dark" if phone else "light")
-    page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+    # What is drawn only while it is seen has to be seen once in these colours.
+    page.evaluate("() => { document.activeElement.blur(); scrollTo(0, document.body.scrollHeight / 3); }")
     page.wait_for_timeout(500)
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(200)
     picture = few_colours(page.screenshot(full_page=True))
     picture.save(Path(SCREENSHOTS) / f"{name}{'-phone' if phone else ''}.png", optimize=True)
 

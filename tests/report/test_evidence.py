@@ -36,6 +36,7 @@ from dancematch.search.stage2.passage_holders import holders
 from dancematch.skeletons import BODY15
 from dancematch.synthetic.rendering.renderer import render
 from dancematch.types import Motion, Span
+from page_samples import violations
 
 KNOWN = 10  # dances
 A4_TEXT = (673, 990)  # pixels of a page between its margins
@@ -553,14 +554,20 @@ def test_the_page_reads_on_screen_on_a_phone_and_on_paper(hostile, browser):
     view.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
     view.on("request", lambda request: asked.append(request.url.partition(":")[0]))
     view.goto(hostile.as_uri())
-    for width, media in ((1000, "screen"), (360, "screen"), (A4_TEXT[0], "print")):
+    for width, media, scheme in (
+        (1000, "screen", "light"),
+        (360, "screen", "dark"),
+        (A4_TEXT[0], "print", "dark"),
+    ):
         view.set_viewport_size({"width": width, "height": 900})
-        view.emulate_media(media=media)
+        view.emulate_media(media=media, color_scheme=scheme)
+        assert [] == violations(view)
         assert view.evaluate("document.documentElement.scrollWidth") <= width
     tallest = view.evaluate(
         "Math.max(...[...document.querySelectorAll('.whole, figure, .moment-card')]"
         ".map(one => one.getBoundingClientRect().height))"
     )
+    assert "rgb(255, 255, 255)" == view.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     paper = view.pdf(prefer_css_page_size=True)
     title = view.title()
     view.close()

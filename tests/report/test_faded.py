@@ -14,6 +14,7 @@ from dancematch.report import svg
 from dancematch.report.compare import Comparison, compare
 from dancematch.report.compare_page import write_comparison
 from dancematch.report.footage import Footage
+from dancematch.report.lesson import Lesson, make_lesson
 from dancematch.report.page import render_page
 from dancematch.report.plots import draw_comparison, draw_pose, new_figure
 from dancematch.report.poses import FADED_LEGEND, FADED_OPACITY, Poses
@@ -97,6 +98,10 @@ def beside(clip: Motion) -> Comparison:
     )  # fmt: skip
 
 
+def lesson_of(clip: Motion) -> Lesson:
+    return make_lesson(beside(clip), query_of_motions([dance(5)], shipped(), "reference").dancers)
+
+
 # ---- frames of a video
 
 
@@ -166,7 +171,7 @@ def test_a_picture_of_a_comparison_has_the_legend(tmp_path):
 
 
 def test_the_pages_have_the_legend(tmp_path):
-    write_comparison(tmp_path / "lesson.html", beside(guessed(dance(5))), clip="clip", reference="it")
+    write_comparison(tmp_path / "lesson.html", lesson_of(guessed(dance(5))), clip="clip", reference="it")
     demo = render_page("demo.html", correct=0, known=[], cards=[], stage=svg.STAGE)
 
     assert FADED_LEGEND in (tmp_path / "lesson.html").read_text(encoding="utf-8")
@@ -175,7 +180,7 @@ def test_the_pages_have_the_legend(tmp_path):
 
 def test_the_lesson_draws_faded_limbs_in_a_browser(tmp_path, browser):
     """The clip's forearm is pale and dashed, also as the ghost behind; the reference's is not."""
-    write_comparison(tmp_path / "lesson.html", beside(guessed(dance(5))), clip="clip", reference="it")
+    write_comparison(tmp_path / "lesson.html", lesson_of(guessed(dance(5))), clip="clip", reference="it")
     view = browser.new_page()
     complaints = []
     view.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,6 +1,7 @@
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
@@ -23,8 +24,7 @@ def test_names_on_a_page_are_text_and_its_data_cannot_end_the_script():
 
 def test_no_template_lifts_the_escaping():
     """What stands in a template as it is would be markup of whatever name a file has."""
-    templates = files("dancematch.report") / "templates"
-    for template in templates.iterdir():
+    for template in Path(str(files("dancematch.report"))).rglob("templates/**/*.*"):
         text = template.read_text(encoding="utf-8")
 
         assert not re.search(r"\|\s*safe|autoescape|Markup", text), template.name
