@@ -163,6 +163,8 @@ def test_an_explanation_is_readable(db, folder):
         "times more likely if the clip shows this dance",
         "At the same moments both move alike by",
         "The words of both are alike by",
+        "in none of",  # how rare the best passage is
+        "in counts",
     ):
         assert sentence in answer.out
 
@@ -234,6 +236,7 @@ def test_the_words_named_are_where_they_are_said(db):
             assert shared.word == read.fingerprint.words[step, channel]
     assert why.metrics["order"].overall == pytest.approx(match.parts["order"], abs=1e-5)
     assert [p for group in why.passages for p in group if p == match.passages[0]]
+    assert (0, True) == (why.rarity[0].as_alike, why.rarity[0].nearest < why.rarity[0].agreement)
 
 
 def test_an_explanation_goes_by_what_the_search_goes_by(db):

@@ -404,6 +404,10 @@ def test_a_passage_that_another_dance_holds_too_is_not_rare(found, folder, tmp_p
     assert 1.0 == pytest.approx(found.commonness.others["medley"], abs=0.02)
     assert f"1 of {KNOWN} other dances hold a passage at least as alike: medley." in render_evidence(found)
     assert any("medley" in sentence for sentence in cautions(found))
+    assert ["dance3", "medley"] == [node.name for node in found.lineage.nodes]
+    assert f"1 of {KNOWN} other dances shares passages with dance3: 1 without a date." in render_evidence(
+        found
+    )
 
 
 def test_in_a_large_catalogue_the_likely_dances_are_looked_at(known, folder, monkeypatch):

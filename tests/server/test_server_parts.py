@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio
 import numpy as np
@@ -17,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cli_samples import run_main
 from dance_samples import dance, digest, random_words, recorded, save_small_model, shipped, write_dance
 from dancematch.catalogue.listing import read_dance, read_names, read_page, sample_dance_ids
+from dancematch.catalogue.records import Dance, Recording
 from dancematch.catalogue.store import Store, StoredTrack
 from dancematch.errors import CatalogueError, DanceMatchError, InputError, UnknownDanceError, VideoError
 from dancematch.pipeline.analysis.clip_files import find_clips
@@ -27,6 +29,7 @@ from dancematch.pipeline.query import query_of_motions
 from dancematch.report.evidence import QueryFile
 from dancematch.server import limits
 from dancematch.server.access.tokens import ALL_SCOPES, NO_SCOPES, Tokens, read_tokens
+from dancematch.server.dances import DanceService
 from dancematch.server.files.upload import Upload, receive
 from dancematch.server.files.videos import media_type_of
 from dancematch.server.jobs.worker import check_lengths
@@ -362,3 +365,13 @@ def test_a_folder_of_the_service_holds_no_clips(tmp_path):
     kept = write_dance(tmp_path / "kept.npz", 2)
 
     assert [Path(kept)] == find_clips([tmp_path])
+
+
+def test_a_lineage_that_takes_minutes_is_refused_before_the_work():
+    """An hour of one dancer is more than 200 windows."""
+    hour = Recording(digest("hour"), "hour.mp4", 3600.0, dancers=1)
+    catalogue = SimpleNamespace(dance=lambda name: Dance(name, dance_id="d1"), recordings=lambda _: [hour])
+
+    with pytest.raises(RefusedError, match="dancematch lineage") as refused:
+        DanceService(catalogue, None).lineage("long")
+    assert 422 == refused.value.answer.status

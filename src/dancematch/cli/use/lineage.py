@@ -40,8 +40,8 @@ def lineage_command(
     """Say which other dances of CATALOGUE share passages with DANCE, and what in it is rare.
 
     Windows of six and of fifteen seconds are searched for among all other dances: twelve searches per thirty
-    seconds of each recording. Dates are those of recordings ('dancematch edit --date'): who recorded a passage first need not
-    have made it. Exits with 3 if no dance shares a passage.
+    seconds of each recording. Dates are those of recordings ('dancematch edit --date'): who recorded a
+    passage first need not have made it. Exits with 3 if no dance shares a passage.
 
     \b
     Example:
