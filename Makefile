@@ -7,10 +7,13 @@ TESTS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 # Tests start some hundred Python processes: without compiled modules each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test fuzz lint kernels eval bench clean
+.PHONY: demo docs test fuzz lint kernels eval bench clean
 
 demo: .venv/installed kernels  ## render dances, recognise them from video, write demo/report.html
 	$(BIN)/dancematch demo
+
+docs: .venv/installed-docs  ## these documents as a site: build/docs/index.html
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
 
 test: .venv/installed-dev  ## everything CI checks
 	$(MAKE) --jobs 2 --output-sync=target lint kernels
@@ -38,7 +41,7 @@ bench: .venv/installed  ## how fast: searching, rendering, and (after make demo)
 	$(BIN)/python bench/pose.py demo/*.mp4
 
 clean:
-	rm -rf .venv demo dist
+	rm -rf .venv build demo dist
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dancematch needs Python 3.11 or newer")'
@@ -48,6 +51,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[serve]'
 	touch $@
 
+.venv/installed-docs: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[docs]'
+	touch $@ .venv/installed
+
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
-	touch $@ .venv/installed
+	touch $@ .venv/installed .venv/installed-docs

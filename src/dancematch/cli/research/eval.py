@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -159,11 +159,15 @@ Example:
 class EvalCommand(click.Command):
     """`eval SUITE...`; suites that measure your own catalogue are commands with options of their own."""
 
+    catalogue_suites: ClassVar[dict[str, click.Command]] = {
+        "audit": audit_command, "weights": weights_command
+    }  # fmt: skip
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """As click does, for the suite's own command if it has one."""
-        own = {"audit": audit_command, "weights": weights_command}.get(args[0]) if args else None
+        own = self.catalogue_suites.get(args[0]) if args else None
         if own is None:
             return super().make_context(info_name, args, parent, **extra)
         return own.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
