@@ -67,7 +67,7 @@ def test_a_video_without_a_dancer_says_so(folder, monkeypatch):
     monkeypatch.setattr("dancematch.pipeline.scan.scan.read_moments", lambda *_: iter(()))
     answer = run_main("scan", folder / "dances.db", folder / "show.npz")
 
-    assert (3, "nobody is seen dancing\n") == (answer.code, answer.out)
+    assert (3, "no dancer is seen\n") == (answer.code, answer.out)
 
 
 def test_two_files_of_one_name_are_refused_before_the_scan(folder, tmp_path):

@@ -213,7 +213,7 @@ class _Run:
                 return None
             seconds = max(one.span.end for one in segments)
         if not segments and not self._as_json:
-            emit("nobody is seen dancing")
+            emit("no dancer is seen")
         ordered = tuple(sorted(segments, key=lambda one: (one.span.start, one.dancer)))
         rate = _frame_rate(source) if self._output.edl is not None else {}
         address = source.resolve().as_uri() if isinstance(source, Path) else ""
