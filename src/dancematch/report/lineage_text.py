@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dancematch.pipeline.lineage import Lineage, Order, PassageRarity, SharedPassage
 from dancematch.pipeline.wording import rarity_cell, ratio_cell
 
-EDGE_HEADINGS = ("dance", "recorded", "here", "there", "mirrored", "verdict", "evidence if one dance")
+EDGE_HEADINGS = ("dance", "recorded", "here", "there", "evidence if one dance")
 RARITY_HEADINGS = ("passage", "rarity", "held by")
 _NAMED = 4  # dances that hold a passage
 
@@ -37,11 +37,14 @@ def _dances(count: int) -> str:
 def edge_rows(found: Lineage) -> Iterator[tuple[str, ...]]:
     """One row per shared passage, under `EDGE_HEADINGS`."""
     for edge in found.edges:
+        there = _where(edge.other.start, edge.other.end, None)
         yield (
-            f"{edge.name} ({edge.recording})", _when(edge), _where(edge.own.start, edge.own.end, edge.counts),
-            _where(edge.other.start, edge.other.end, None), "yes" if edge.mirrored else "no", edge.verdict,
-            ratio_cell(edge.log_ratio),
-        )  # fmt: skip
+            f"{edge.name} ({edge.recording})",
+            _when(edge),
+            _where(edge.own.start, edge.own.end, edge.counts),
+            f"{there}, mirrored" if edge.mirrored else there,
+            f"{edge.verdict}: {ratio_cell(edge.log_ratio)}",
+        )
 
 
 def _when(edge: SharedPassage) -> str:
