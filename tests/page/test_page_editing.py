@@ -254,8 +254,8 @@ def test_a_segment_is_excluded_and_matches_again(editing, studio):
     page = editing.page
     editing.go("dance/march")
     page.get_by_role("button", name="Exclude a segment: march.npz").click()
-    assert "0:00.0" == page.get_by_label("From").input_value()
-    page.get_by_label("From").fill("0:02.5")
+    assert "0:00.0" == page.get_by_role("textbox", name="From").input_value()
+    page.get_by_role("textbox", name="From").fill("0:02.5")
     page.get_by_label("To", exact=True).fill("1")
     page.get_by_label("Reason").fill("applause")
     page.get_by_role("button", name="Exclude it").click()

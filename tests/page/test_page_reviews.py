@@ -58,7 +58,7 @@ def test_searches_keep_possible_matches_if_that_is_switched_on(browser, studio, 
         with seen.page.expect_request("**/search?*") as sent:
             seen.page.locator("input[type=file]").first.set_input_files(clip)
         asked.append("review=true" in sent.value.url)
-        seen.page.locator(".match").first.wait_for()
+        seen.page.locator(".stages, .match").first.wait_for()
     seen.go()
 
     assert [False, True] == asked

@@ -62,7 +62,7 @@ def test_the_likeliest_dance_appears_before_the_answer(browser, cinema, gates, t
         assert height == card.bounding_box()["height"]
     wide = seen.page.evaluate("document.documentElement.scrollWidth")
     open_gate(gates, 3)
-    seen.page.locator(".match").first.wait_for()
+    seen.page.locator(".stages, .match").first.wait_for()
 
     assert ("", True) == (nothing, wide <= NARROW["width"])
     assert 0 == seen.page.locator(".so-far").count()
