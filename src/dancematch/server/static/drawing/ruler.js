@@ -7,23 +7,19 @@ import { time as formatTime } from "../elements/say.js";
 /** Times of the counts in the clip, the first of them a one; `source` says where they come from. */
 /** @typedef {{times: number[], source: string}} Counts */
 
-const SLOWEST = 0.75, // seconds of a count: the tempo of a dance is between this and half of it
-  PER_EIGHT = 8,
+const PER_EIGHT = 8,
   LEAST_COUNTS = 4;
 
 /**
- * The counts of the clip: those of the dance, at the moments of the clip that go with them; where the service does not
- * count, by how the dance repeats itself, from where the match begins.
- * @param {import("../compare/pair.js").Pair} pair @param {any} lesson what the service says of counts, if it does
+ * The counts of the clip: those of the dance, at the moments of the clip that go with them.
+ * @param {import("../compare/pair.js").Pair} pair @param {any} lesson what the service says of counts
  * @returns {Counts | null}
  */
 export function countsOf(pair, lesson) {
-  const times = lesson ? lesson.counts && countedTimes(pair, lesson.counts) : periodTimes(pair);
-  if (!times || times.length < LEAST_COUNTS) return null;
-  const { period } = pair.why;
-  const source = lesson
-    ? `by the ${lesson.counts.source} of the dance, ${Math.round(lesson.counts.bpm)} beats per minute`
-    : `the dance repeats itself every ${period.seconds.toFixed(1)} s`;
+  if (!lesson?.counts) return null;
+  const times = countedTimes(pair, lesson.counts);
+  if (times.length < LEAST_COUNTS) return null;
+  const source = `by the ${lesson.counts.source} of the dance, ${Math.round(lesson.counts.bpm)} beats per minute`;
   return { times, source };
 }
 
@@ -36,25 +32,6 @@ function countedTimes({ path, clock }, { bpm, first, end }) {
   const before = times.filter((time) => time < clock.whole.start - 1e-6).length,
     from = PER_EIGHT * Math.ceil(before / PER_EIGHT);
   return times.slice(from).filter((time) => time < clock.whole.end + count);
-}
-
-/** @param {import("../compare/pair.js").Pair} pair */
-function periodTimes({ why, path, clock }) {
-  if (!why.period) return null;
-  const count = countSeconds(why.period.seconds) / path.pace,
-    { start } = path.span;
-  const eight = PER_EIGHT * count,
-    first = start - eight * Math.floor((start - clock.whole.start) / eight + 1e-6);
-  const times = [];
-  for (let at = first; at < clock.whole.end + count; at += count) times.push(at);
-  return times;
-}
-
-/** A movement comes again after 2, 4, 8, 16 or more counts. @param {number} period seconds */
-export function countSeconds(period) {
-  let count = period;
-  while (count >= SLOWEST) count /= 2;
-  return count;
 }
 
 /** @param {Clock} clock @param {Counts} counts */
