@@ -45,15 +45,18 @@ def summarise(comparison: Comparison) -> str:
     manner = "mirrored, " if match.mirrored else ""
     seen = mean[np.isfinite(mean)]
     off = f"{seen.mean():.0f} degrees apart on average" if len(seen) else "no bone is seen in both"
-    # Where the verdict is not the match's, too little of the time matches.
-    short = comparison.verdict != match.verdict
-    needed = f", less than the {100 * MATCHED_SHARE:.0f} % that a possible match needs" if short else ""
+    needed = ""
+    if comparison.verdict != match.verdict:  # too little of the time matches
+        needed = (
+            f": the words match for {100 * comparison.matched:.0f} % of the time, less than the "
+            f"{100 * MATCHED_SHARE:.0f} % that a possible match needs"
+        )
     return (
         f"Seconds {comparison.query[0]:.1f} to {comparison.query[-1]:.1f} of the clip, {manner}beside "
         f"{comparison.reference[0]:.1f} to {comparison.reference[-1]:.1f} of the reference, at "
         f"{comparison.tempo:.2f} times its tempo: {off}. "
-        f"{capitalise(comparison.verdict)}: the words match for {100 * comparison.matched:.0f} % of the time"
-        f"{needed}. " + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
+        f"{capitalise(comparison.verdict)}{needed}. "
+        + ratio_words(match.log_ratio or 0.0, "both show one dance", "they show two")
     )
 
 
