@@ -222,7 +222,9 @@ def explain(
 def _measure_rarity(
     engine: Engine, query: Query, match: Match, groups: tuple[tuple[Passage, ...], ...]
 ) -> tuple[PassageHolders, ...]:
-    """How many other dances hold each of the first passages of the query."""
+    """How many other dances hold each of the first passages of the query; nothing if no other is known."""
+    if len(engine.search_state().index.entries.names) < 2:  # as on a cluster, where one dance is fetched
+        return ()
     cut = [query.fingerprint.segment(*_word_bounds(query.fingerprint, one[0].query)) for one in groups]
     return tuple(count_holders(engine, Query(words), match.dance_id) for words in cut[:RARE_PASSAGES])
 
