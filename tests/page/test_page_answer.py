@@ -176,15 +176,15 @@ def test_the_name_is_corrected_where_it_stands(answer, studio):
 
 def test_a_recording_goes_to_another_dance_by_its_name(answering, studio):
     """A name that there is not is offered as a new dance."""
-    answering.go("dance/bourree", ".recording")
+    answering.go("dance/galop", ".recording")
     answering.page.get_by_title("Change the dance of the recording").click()
     answering.page.get_by_role("combobox", name="dance of the recording").fill("ballet")
     answering.page.keyboard.press("Enter")
     answering.page.get_by_role("button", name="Make ballet a new dance").click()
-    answering.page.get_by_text("bourree.npz").first.wait_for()
+    answering.page.get_by_text("galop.npz").first.wait_for()
 
-    until(answering.page, "!document.querySelector('h1')?.textContent.startsWith('bourree')")
-    assert ["bourree.npz"] == [
+    until(answering.page, "!document.querySelector('h1')?.textContent.startsWith('galop')")
+    assert ["galop.npz"] == [
         one["file"] for one in studio.client.get("/dances/ballet").json()["recordings"]
     ]
     answering.complaints.clear()  # the browser tells of the refusal
