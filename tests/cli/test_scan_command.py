@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -159,21 +158,35 @@ def test_a_camera_that_is_not_there_is_one_sentence(folder):
     assert "the camera /nowhere/video7 cannot be opened" in answer.err
 
 
+# The command line; the process is killed as soon as it has kept the first segment.
+KILLED = """
+import os, signal
+from dancematch.pipeline.scan.journal import ScanJournal
+settle = ScanJournal.settle
+
+def settle_and_die(*arguments, **options):
+    settle(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+ScanJournal.settle = settle_and_die
+from dancematch.cli import main
+main()
+"""
+
+
 def test_a_scan_that_was_killed_goes_on(folder, tmp_path):
     """Killed when the first segment is kept; what both runs find is what one finds."""
     arguments = ["scan", str(folder / "dances.db"), str(folder / "show.npz"), "--csv"]
     assert 0 == run_main(*arguments, tmp_path / "whole.csv").code
     part = tmp_path / "killed.csv.part"
-    command = [sys.executable, "-m", "dancematch", *arguments, str(tmp_path / "killed.csv")]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while running.poll() is None and not (part.exists() and b"settled" in part.read_bytes()):
-        time.sleep(0.005)
-    os.kill(running.pid, signal.SIGKILL)
-    running.wait()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, *arguments, str(tmp_path / "killed.csv")], capture_output=True
+    )
+    assert -signal.SIGKILL == killed.returncode
+    assert b"settled" in part.read_bytes()
 
-    if part.exists():  # else it was done before the kill came
-        assert 1 == run_main(*arguments, tmp_path / "killed.csv").code
-        assert 0 == run_main(*arguments, tmp_path / "killed.csv", "--resume").code
+    assert 1 == run_main(*arguments, tmp_path / "killed.csv").code
+    assert 0 == run_main(*arguments, tmp_path / "killed.csv", "--resume").code
     whole, again = rows(tmp_path / "whole.csv"), rows(tmp_path / "killed.csv")
     assert not part.exists()
     assert [row["dance"] for row in whole] == [row["dance"] for row in again]
