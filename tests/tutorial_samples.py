@@ -71,7 +71,7 @@ def archive_files() -> Iterator[tuple[str, Motion]]:
 
 
 def guide_files() -> Iterator[tuple[str, Motion]]:
-    """Some dances, and a clip of the first by somebody else."""
+    """Some dances, and a clip of the first by another dancer."""
     for number in range(1, 4):
         yield f"dances/dance-{number}.npz", dance(number)
     yield "phone.npz", dance(1, dancer=5)

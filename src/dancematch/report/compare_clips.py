@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from dancematch import formats
 from dancematch.errors import InputError, UnknownDanceError
@@ -19,6 +20,14 @@ from dancematch.types import Motion
 Clip = str | Path | Motion | Sequence[Motion]
 
 
+class ComparisonChoice(TypedDict, total=False):
+    """How two clips are compared."""
+
+    mirrored: bool | None  # whether the clip is; None: as it fits better
+    catalogue: Catalogue | None  # whose dances may be named
+    model: str | Path | None
+
+
 def compare_clips(
     clip: Clip,
     reference: Clip,
@@ -33,29 +42,31 @@ def compare_clips(
     A clip is a video, a motion file or motions or, where a `catalogue` is given, the name of one of its
     dances. `mirrored` says whether the clip is mirrored; by default, as it fits better.
     """
-    return compare_in_counts(
-        clip, reference, mirrored=mirrored, catalogue=catalogue, model=model, on_progress=on_progress
-    ).comparison
+    options: ComparisonChoice = {"mirrored": mirrored, "catalogue": catalogue, "model": model}
+    return _compare(clip, reference, on_progress, **options)[0]
 
 
 def compare_in_counts(
-    clip: Clip,
-    reference: Clip,
-    *,
-    mirrored: bool | None = None,
-    catalogue: Catalogue | None = None,
-    model: str | Path | None = None,
-    on_progress: Progress | None = None,
+    clip: Clip, reference: Clip, *, on_progress: Progress | None = None, **options: Unpack[ComparisonChoice]
 ) -> Lesson:
     """The same with the diff of both choreographies in eight-counts, and what to practise."""
+    found, theirs = _compare(clip, reference, on_progress, **options)
+    return make_lesson(found, theirs, _count_music(reference))
+
+
+def _compare(
+    clip: Clip, reference: Clip, on_progress: Progress | None, **options: Unpack[ComparisonChoice]
+) -> tuple[Comparison, Sequence[QueryDancer]]:
+    """The comparison, and the dancers of the reference."""
     report = on_progress or (lambda _share: None)
+    catalogue, model = options.get("catalogue"), options.get("model")
     tokeniser = load_model(model) if catalogue is None else catalogue.tokeniser
     background = load_background(tokeniser, model) if catalogue is None else catalogue.background
     own = _read_dancers(clip, tokeniser, catalogue, lambda share: report(share / 2))
     theirs = _read_dancers(reference, tokeniser, catalogue, lambda share: report((1 + share) / 2))
     name = Path(reference).name if isinstance(reference, str | Path) else "reference"
-    found = compare(own, theirs, tokeniser, background, name=name, mirrored=mirrored)
-    return make_lesson(found, theirs, _count_music(reference))
+    found = compare(own, theirs, tokeniser, background, name=name, mirrored=options.get("mirrored"))
+    return found, theirs
 
 
 def _count_music(clip: Clip) -> Counted | None:
