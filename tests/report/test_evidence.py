@@ -454,7 +454,7 @@ def test_words_alone_can_be_reported_on(known, folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.05, "0.05"), (6.01e-5, "0.00006"), (1.94, "1.9"), (4e-7, "0.0000004"), (1430.0, "1,430")],
+    [(0.05, "0.05"), (6.01e-5, "0.000061"), (1.94, "2"), (4e-7, "0.0000004"), (1430.0, "1,430")],
 )
 def test_evalues_are_written_for_people(value, expected):
     assert expected == evalue_text(value)

@@ -1,5 +1,6 @@
 """The sentences of an evidence report: the verdict, what it rests on, and what speaks against it."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -17,6 +18,7 @@ from dancematch.pipeline.wording import (
     ratio_cell,
     ratio_words,
     recalibration_sentence,
+    round_evalue,
     synchrony_reason,
 )
 from dancematch.report.evidence import Evidence, overlap
@@ -168,8 +170,8 @@ def performance(match: Match) -> str:
 
 
 def evalue_text(value: float) -> str:
-    """An E-value with two digits that count."""
-    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):.10f}".rstrip("0").rstrip(".")
+    """An E-value with two digits that count, rounded up."""
+    return f"{math.ceil(value):,}" if value >= 100 else f"{round_evalue(value):.10f}".rstrip("0").rstrip(".")
 
 
 def seconds(span: Span) -> str:
