@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from dancematch.catalogue.review_records import Decision, Recalibration, Review
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, shipped_calibration
+from dancematch.search.rarity import name_rarity
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03
@@ -125,11 +126,20 @@ def ratio_cell(log_ratio: float) -> str:
     return f"{bound}{round_down(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
-def rarity_cell(as_alike: int, others: int) -> str:
-    """How many other dances hold a passage, for a table: "in none of 31 others", "in 2 of 31 others"."""
+def rarity_cell(holding: int, others: int) -> str:
+    """How rare a passage is that some of the other dances hold, for a table: "shared, in 2 of 31 others"."""
+    rarity = name_rarity(holding, others)
+    if rarity == "not known":
+        return f"not known: {few_others(others)}"
+    name = "common property" if rarity == "common" else rarity
+    return f"{name}, in {holding or 'none'} of {others} {'other' if others == 1 else 'others'}"
+
+
+def few_others(others: int) -> str:
+    """Why rarity is not known: "only 7 other dances to compare with"."""
     if not others:
-        return "no other dance is known"
-    return f"in {as_alike or 'none'} of {others} {'other' if others == 1 else 'others'}"
+        return "no other dance to compare with"
+    return f"only {others} other {'dance' if others == 1 else 'dances'} to compare with"
 
 
 def basis_sentence(match: Match) -> str:
