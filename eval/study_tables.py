@@ -156,6 +156,35 @@ def _format_medians(quantiles: Mapping[str, Sequence[float]]) -> list[str]:
     return [f"{1000 * quantiles['jitter'][2]:.0f}", f"{quantiles['correlation'][2]:.2f}"]
 
 
+def tempo_tables() -> list[str]:
+    """How often a tempo is told by movement and is right, and whether two clips' music agrees."""
+    movement, music = read_results("tempo")
+    used = f"{movement['limit']:g}"
+    parts = [
+        *((f"confidence from {limit}", row) for limit, row in movement["by_limit"].items()),
+        *((f"{genre}, confidence from {used}", row) for genre, row in movement["by_genre"].items()),
+    ]
+    rows = [
+        [name, f"{row['counted']} of {row['sequences']}", f"{row['right']} ({row['share_right']:.0%})"]
+        for name, row in parts
+    ]
+    title = (
+        f"Tempo by movement (AIST++, seed {movement['seed']}; counts are told from {used}; right: within 4 % "
+    )
+    title += "up to a factor of two)"
+    return [
+        *format_table(title, ["sequences", "tempo told", "right of those"], rows),
+        f"**Tempo by music**: told of {music['counted']} of {music['clips']} real clips, "
+        f"{music['no_sound']} of which have no sound. Of {music['pairs']} pairs to one song "
+        f"{music['same_tempo']} have one tempo, of {music['pairs_with_lag']} whose lag is known "
+        f"{music['same_beat']} have one beat. The limit was "
+        "chosen on these clips.",
+        "",
+        source_line("tempo"),
+        "",
+    ]
+
+
 def twins_line() -> list[str]:
     """Choreographies that are nearly one dance."""
     found, asked = read_results("twins")

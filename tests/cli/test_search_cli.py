@@ -163,7 +163,7 @@ def test_an_explanation_is_readable(db, folder):
         "times more likely if the clip shows this dance",
         "At the same moments both move alike by",
         "The words of both are alike by",
-        "in none of",  # how rare the best passage is
+        "not known: only ",  # how rare the best passage is
         "in counts",
     ):
         assert sentence in answer.out

@@ -244,7 +244,10 @@ LINEAGE = {
         {"dance_id": "reel", "own": {"start": 3, "end": 6}, "verdict": "possible match", "mirrored": True,
          "counts": None},
     ],
-    "passages": [{"span": {"start": 0, "end": 6}, "dances": 2, "rarity": "shared", "counts": None}],
+    "passages": [
+        {"span": {"start": 0, "end": 6}, "dances": 2, "others": 9, "rarity": "shared", "counts": None},
+        {"span": {"start": 6, "end": 9}, "dances": 0, "others": 9, "rarity": "not known", "counts": None},
+    ],
 }  # fmt: skip
 
 
@@ -262,6 +265,10 @@ def test_the_lineage_is_a_graph_and_a_list(answering):
         "jig 2018, earlier: shares 6.0 s: bar 1 (match)",
         "reel without a date: shares 3.0 s: 0:03.0 – 0:06.0 (possible match, mirrored)",
     ] == rows
+    assert [
+        "Not known: only 9 other dances to compare with\n0:06.0 – 0:09.0",
+        "Shared\n0:00.0 – 0:06.0, in 2 other dances",
+    ] == answering.page.locator(".rarity > div").all_inner_texts()
     assert [] == violations(answering.page)
     graph.locator("a").first.click()
     until(answering.page, "document.querySelector('h1').textContent.startsWith('jig')")

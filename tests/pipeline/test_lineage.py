@@ -7,8 +7,9 @@ from dance_samples import digest
 from dancematch.catalogue.records import Dance, NewRecording, Recording
 from dancematch.motion import mirror
 from dancematch.pipeline.catalogue import open_catalogue
-from dancematch.pipeline.lineage import count_windows, name_rarity, order_dates
-from dancematch.report.lineage_text import summarise_lineage
+from dancematch.pipeline.lineage import count_windows, order_dates
+from dancematch.report.lineage_text import rarity_rows, summarise_lineage
+from dancematch.search.rarity import FEWEST_OTHERS, name_rarity
 from dancematch.synthetic.dance.choreography import Dancer, compose_dance, perform
 
 OLD, YOUNG = (compose_dance(seed, eight_counts=4) for seed in (1, 3))
@@ -65,11 +66,12 @@ def test_an_edge_says_where_in_both_how_sure_and_whether_mirrored(old):
     assert plain.counts.startswith("bar")
 
 
-def test_what_many_dances_hold_is_common_and_the_rest_is_rare(old):
+def test_what_many_dances_hold_is_common_and_of_the_rest_too_few_dances_say_nothing(old):
     first, *_, last = old.passages
 
     assert (("mixed-0", "mixed-1", "mixed-2"), "common", 5) == (first.names, first.rarity, first.others)
-    assert ((), "rare", 0) == (last.names, last.rarity, last.dances)
+    assert ((), "not known", 0) == (last.names, last.rarity, last.dances)
+    assert "not known: only 5 other dances to compare with" == list(rarity_rows(old))[-1][1]
     assert (0.0, 17.4) == pytest.approx((first.span.start, last.span.end), abs=0.3)
 
 
@@ -116,6 +118,12 @@ def test_dates_are_compared_as_far_as_they_are_known(other, own, order):
     assert order == order_dates(other, own)
 
 
-def test_rarity_and_the_number_of_searches():
-    assert ["rare", "shared", "shared", "common"] == [name_rarity(dances) for dances in range(4)]
+def test_a_passage_is_rare_only_among_thirty_dances_and_more():
+    """Of thirty none: at most a tenth of all dances hold it, with 95 % confidence."""
+    assert 0.95 == pytest.approx(1 - 0.9**FEWEST_OTHERS, abs=0.01)
+    assert ["not known", "not known", "rare"] == [name_rarity(0, others) for others in (0, 29, 30)]
+    assert ["shared", "shared", "common"] == [name_rarity(dances, 3) for dances in (1, 2, 3)]
+
+
+def test_the_number_of_searches():
     assert [1, 1, 2, 5, 12] == [count_windows(seconds) for seconds in (1.0, 6.0, 8.0, 14.0, 30.0)]

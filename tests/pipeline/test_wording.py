@@ -1,5 +1,6 @@
 """What is said of a match in plain words."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from dancematch.pipeline.wording import (
     likelihood_ratio,
     name_match,
     ratio_words,
+    shortfall_sentence,
     verdict_sentence,
 )
 from dancematch.search.confidence.verdict import shipped_calibration
@@ -32,11 +34,11 @@ THRILLER = Match(
         ({}, "Possible match: Thriller, 0:03-0:11, mirrored. 1 search in 9 gives this by accident."),
         (
             {"verdict": "match", "mirrored": False, "tempo": 1.2, "evalue": 0.0004},
-            "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 3,000 gives this by accident.",
+            "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 2,000 gives this by accident.",
         ),
         (
             {"verdict": "match", "evalue": 0.0004, "same_performance": True},
-            "Match: Thriller, 0:03-0:11, mirrored. 1 search in 3,000 gives this by accident. "
+            "Match: Thriller, 0:03-0:11, mirrored. 1 search in 2,000 gives this by accident. "
             "Probably the very same performance.",
         ),
         (
@@ -77,17 +79,53 @@ def test_a_recording_is_named_where_its_file_is_called_otherwise(recording, expe
     ("evalue", "expected"),
     [
         (None, ""),
-        (6e-7, "1 search in 2 million gives this by accident."),
+        (1 / 25.1e6, "1 search in 20 million gives this by accident."),
+        (6e-7, "1 search in 1 million gives this by accident."),
+        (0.00999, "1 search in 100 gives this by accident."),
+        (0.01001, "1 search in 99 gives this by accident."),
         (0.025, "1 search in 40 gives this by accident."),
         (0.5, "1 search in 2 gives this by accident."),
+        (0.51, "6 of 10 such searches give one as near by accident."),
         (0.7, "7 of 10 such searches give one as near by accident."),
-        (0.999, "9 of 10 such searches give one as near by accident."),
+        (0.91, "More than 9 of 10 such searches give one as near by accident."),
         (1.0, "Every search gives about 1 as near by accident."),
-        (1400.0, "Every search gives about 1,000 as near by accident."),
+        (1.2, "Every search gives about 2 as near by accident."),
+        (47.1, "Every search gives about 48 as near by accident."),
+        (1400.0, "Every search gives about 2,000 as near by accident."),
     ],
 )
 def test_an_evalue_is_said_in_searches(evalue, expected):
     assert expected == accident_sentence(evalue)
+
+
+@given(st.floats(1e-12, 1e6))
+def test_accident_is_never_said_to_be_rarer_than_it_is(evalue):
+    """Read back, the number of a table is at least the E-value."""
+    cell = accident_cell(evalue).replace(",", "").replace(" million", "000000")
+    cell = cell.replace("more than 9 in", "10 in").replace("per search", "in 1")
+    count, searches = (float(number) for number in cell.split(" in "))
+
+    assert count / searches >= evalue * (1 - 1e-8)
+
+
+@given(st.floats(-4.0, 8.0))
+def test_a_likelihood_ratio_is_never_said_to_be_stronger_than_it_is(log_ratio):
+    """Neither for the dance nor against it, and by no more than the one digit."""
+    strength = abs(math.log10(likelihood_ratio(log_ratio)))
+
+    assert abs(log_ratio) - math.log10(2) <= strength <= abs(log_ratio) + 1e-8
+
+
+@given(st.integers(1, 9), st.integers(-6, 7))
+def test_a_round_number_stays_as_it_is(digit, power):
+    """Although its logarithm is not exact."""
+    assert digit * 10.0**power == pytest.approx(likelihood_ratio(math.log10(digit * 10.0**power)))
+
+
+def test_an_evalue_that_is_not_enough_never_reads_like_one_that_is():
+    said = shortfall_sentence(replace(THRILLER, evalue=0.01001), 0.01)
+
+    assert "is 0.011; a match has 0.01 at most." in said
 
 
 @given(st.floats(1e-6, 0.999999), st.floats(1.0, 1e6))
@@ -120,7 +158,7 @@ def test_a_ratio_at_its_bound_is_said_to_be_more_than_that():
     assert (True, False) == (is_bounded(most), is_bounded(most - 0.1))
 
 
-@pytest.mark.parametrize(("log_ratio", "expected"), [(3.54, 3000.0), (-2.0, 0.01), (0.0, 1.0)])
+@pytest.mark.parametrize(("log_ratio", "expected"), [(3.59, 3000.0), (-2.0, 0.01), (-1.72, 0.02), (0.0, 1.0)])
 def test_a_ratio_has_one_significant_digit(log_ratio, expected):
     assert expected == likelihood_ratio(log_ratio)
 

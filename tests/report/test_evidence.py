@@ -392,7 +392,9 @@ def test_a_passage_that_another_dance_holds_too_is_not_rare(found, folder, tmp_p
     """No other dance has the passage; once a medley holds the clip itself, one does, and it is named."""
     formats.write(tmp_path / "medley.npz", [joined(dance(3, dancer=4), dance(40))])
     rare = found.commonness
-    assert ([], KNOWN - 1) == (rare.as_alike, len(rare.others))
+    assert ([], KNOWN - 1, "not known") == (rare.as_alike, len(rare.others), rare.rarity)
+    few = f"Whether it is rare is not known: only {KNOWN - 1} other dances to compare with; 30 are needed."
+    assert 2 == render_evidence(found).count(few)
     assert rare.agreement > next(iter(rare.others.values()))
 
     shutil.copy(folder / "dances.db", tmp_path)
@@ -454,7 +456,7 @@ def test_words_alone_can_be_reported_on(known, folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.05, "0.05"), (6.01e-5, "0.00006"), (1.94, "1.9"), (4e-7, "0.0000004"), (1430.0, "1,430")],
+    [(0.05, "0.05"), (6.01e-5, "0.000061"), (1.94, "2"), (4e-7, "0.0000004"), (1430.0, "1,430")],
 )
 def test_evalues_are_written_for_people(value, expected):
     assert expected == evalue_text(value)

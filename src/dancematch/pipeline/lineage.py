@@ -17,6 +17,7 @@ from dancematch.pipeline.dedup import make_queries
 from dancematch.pipeline.scan.boundaries import agreement_along, bound_end, bound_start
 from dancematch.search.confidence.verdict import MAX_EVALUE, verdict_of
 from dancematch.search.query import Query
+from dancematch.search.rarity import Rarity, name_rarity
 from dancematch.search.settings import DanceFilter
 from dancematch.types import Fingerprint, Match, Span, Verdict
 
@@ -28,11 +29,9 @@ WINDOW_SECONDS = 6.0  # the least that a search is sure of
 LONG_SECONDS = 15.0  # a second look: another person is recognised more surely than after six
 CELL_SECONDS = 3.0  # in which it is said how rare a dance is
 NEAREST = 20  # dances per window
-COMMON_DANCES = 3  # other dances that hold a passage, from which on it is common property
 _SAME_LINE_SECONDS = 1.0  # by which two windows of one passage may lie beside one line
 
 Order = Literal["earlier", "later", "same time", "undated"]
-Rarity = Literal["rare", "shared", "common"]
 
 
 @dataclass(frozen=True)
@@ -337,7 +336,7 @@ def _measure_rarities(
             continue
         if last is not None:
             yield last
-        rarity = name_rarity(len(names))
+        rarity = name_rarity(len(names), others)
         last = PassageRarity(
             recording.recording_id, recording.file, cell, len(names), others, names, rarity, None
         )
@@ -349,8 +348,3 @@ def _holds(edge: SharedPassage, recording: Recording, span: Span) -> bool:
     """Whether an edge covers most of a span."""
     shared = min(edge.own.end, span.end) - max(edge.own.start, span.start)
     return edge.own_recording_id == recording.recording_id and shared > span.seconds / 2
-
-
-def name_rarity(dances: int) -> Rarity:
-    """What a passage is called that so many other dances hold."""
-    return "rare" if not dances else "shared" if dances < COMMON_DANCES else "common"

@@ -1,12 +1,15 @@
 """The sentences about a match, for the command line, the report and the service alike.
 
-`server/static/elements/say.js` has the same for the page.
+Numbers are rounded so that they never say more than was measured: what accident gives upwards, how strong the
+evidence is downwards. `server/static/elements/say.js` has the same for the page.
 """
 
 import math
+from collections.abc import Callable
 
 from dancematch.catalogue.review_records import Decision, Recalibration, Review
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, shipped_calibration
+from dancematch.search.rarity import name_rarity
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03
@@ -16,7 +19,8 @@ DECISION_WORDS: dict[Decision, str] = {
     "changed": "same dance, changed",
 }
 UNDECIDED = 2.0  # a likelihood ratio up to it, or down to its inverse, says nothing
-_OFTEN = 0.55  # an E-value from which on "1 search in 2" would be too rare
+_HALF = 0.5  # an E-value up to which searches are said in "1 in N"
+_ROUNDING_SLACK = 1e-9  # a share: 10 ** log10(3) is a hair beside 3
 
 
 def verdict_sentence(match: Match) -> str:
@@ -53,10 +57,10 @@ def accident_sentence(evalue: float | None) -> str:
     if evalue is None:
         return ""
     if evalue >= POSSIBLE_EVALUE:
-        return f"Every search gives about {round_number(evalue)} as near by accident."
-    if evalue >= _OFTEN:
-        return f"{_of_ten(evalue)} of 10 such searches give one as near by accident."
-    return f"1 search in {round_number(1 / evalue)} gives this by accident."
+        return f"Every search gives about {round_up(evalue)} as near by accident."
+    if evalue > _HALF:
+        return f"{capitalise(_count_in_ten(evalue))} of 10 such searches give one as near by accident."
+    return f"1 search in {round_down(1 / evalue)} gives this by accident."
 
 
 def accident_cell(evalue: float | None) -> str:
@@ -64,13 +68,14 @@ def accident_cell(evalue: float | None) -> str:
     if evalue is None:
         return ""
     if evalue >= POSSIBLE_EVALUE:
-        return f"{round_number(evalue)} per search"
-    return f"{_of_ten(evalue)} in 10" if evalue >= _OFTEN else f"1 in {round_number(1 / evalue)}"
+        return f"{round_up(evalue)} per search"
+    return f"{_count_in_ten(evalue)} in 10" if evalue > _HALF else f"1 in {round_down(1 / evalue)}"
 
 
-def _of_ten(evalue: float) -> int:
+def _count_in_ten(evalue: float) -> str:
     """An E-value below 1 in tenths, never all ten: that would read as every search."""
-    return min(9, math.floor(10 * evalue + 0.5))
+    tenths = _ceil(10 * evalue)
+    return str(tenths) if tenths < 10 else "more than 9"
 
 
 def recalibration_sentence(by: Recalibration) -> str:
@@ -91,7 +96,8 @@ def shortfall_sentence(match: Match, max_evalue: float) -> str:
     """Why a dance is no match, or only a possible one; empty if it is a match."""
     if match.verdict == "match" or match.evalue is None:
         return ""
-    found = f"its E-value, the dances as near that one search gives by accident, is {match.evalue:.2g}"
+    evalue = round_evalue(match.evalue)
+    found = f"its E-value, the dances as near that one search gives by accident, is {evalue:g}"
     if match.verdict == "possible match":
         return f"This is not enough for a match: {found}; a match has {max_evalue:g} at most."
     return (
@@ -108,7 +114,7 @@ def ratio_words(
     if ratio < UNDECIDED:
         return f"The evidence is about as likely if {one} as if {other}."
     about, more = "more than" if is_bounded(log_ratio) else "about", "more" if log_ratio > 0 else "less"
-    return f"The evidence is {about} {round_number(ratio)} times {more} likely if {one} than if {other}."
+    return f"The evidence is {about} {round_down(ratio)} times {more} likely if {one} than if {other}."
 
 
 def ratio_cell(log_ratio: float) -> str:
@@ -117,14 +123,23 @@ def ratio_cell(log_ratio: float) -> str:
     if ratio < UNDECIDED:
         return "as likely"
     bound = "more than " if is_bounded(log_ratio) else ""
-    return f"{bound}{round_number(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
+    return f"{bound}{round_down(ratio)} times {'more' if log_ratio > 0 else 'less'} likely"
 
 
-def rarity_cell(as_alike: int, others: int) -> str:
-    """How many other dances hold a passage, for a table: "in none of 31 others", "in 2 of 31 others"."""
+def rarity_cell(holding: int, others: int) -> str:
+    """How rare a passage is that some of the other dances hold, for a table: "shared, in 2 of 31 others"."""
+    rarity = name_rarity(holding, others)
+    if rarity == "not known":
+        return f"not known: {few_others(others)}"
+    name = "common property" if rarity == "common" else rarity
+    return f"{name}, in {holding or 'none'} of {others} {'other' if others == 1 else 'others'}"
+
+
+def few_others(others: int) -> str:
+    """Why rarity is not known: "only 7 other dances to compare with"."""
     if not others:
-        return "no other dance is known"
-    return f"in {as_alike or 'none'} of {others} {'other' if others == 1 else 'others'}"
+        return "no other dance to compare with"
+    return f"only {others} other {'dance' if others == 1 else 'dances'} to compare with"
 
 
 def basis_sentence(match: Match) -> str:
@@ -167,8 +182,9 @@ def describe_moment(seconds: float) -> str:
 
 
 def likelihood_ratio(log_ratio: float) -> float:
-    """The likelihood ratio with one significant digit: the data support no more."""
-    return float(f"{10.0**log_ratio:.0e}")
+    """The likelihood ratio with one significant digit, the data support no more; rounded towards 1."""
+    ratio = 10.0**log_ratio
+    return _round_digits(ratio, 1, _floor if log_ratio > 0 else _ceil)
 
 
 def is_bounded(log_ratio: float) -> bool:
@@ -177,13 +193,41 @@ def is_bounded(log_ratio: float) -> bool:
     return not calibration.least < log_ratio < calibration.most
 
 
-def round_number(value: float) -> str:
-    """A count with one significant digit, two from 10 to 99: 3, 40, 700, 2,000 or 4 million."""
-    if value < 100:
-        return str(math.floor(value + 0.5))  # halves upwards, as the page rounds them
-    size = math.floor(math.log10(value))
-    rounded = math.floor(value / 10**size + 0.5) * 10**size
-    return f"{rounded / 1e6:,.0f} million" if rounded >= 1e6 else f"{rounded:,.0f}"
+def round_evalue(evalue: float) -> float:
+    """An E-value with two significant digits, rounded up: what is not enough never reads as if it were."""
+    return _round_digits(evalue, 2, _ceil)
+
+
+def round_down(value: float) -> str:
+    """A count of 1 or more with one significant digit, two from 10 to 99: 3, 45, 700, 2,000 or 4 million."""
+    return _spell(_round_digits(value, _count_digits(value), _floor))
+
+
+def round_up(value: float) -> str:
+    """The same, the next one upwards."""
+    return _spell(_round_digits(value, _count_digits(value), _ceil))
+
+
+def _count_digits(value: float) -> int:
+    return 2 if 10 <= value < 100 else 1
+
+
+def _spell(value: float) -> str:
+    return f"{value / 1e6:,.0f} million" if value >= 1e6 else f"{value:,.0f}"
+
+
+def _round_digits(value: float, digits: int, rounding: Callable[[float], int]) -> float:
+    """A number above 0 with so many significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    return float(f"{rounding(value / unit) * unit:.6g}")
+
+
+def _floor(value: float) -> int:
+    return math.floor(value * (1 + _ROUNDING_SLACK))
+
+
+def _ceil(value: float) -> int:
+    return math.ceil(value * (1 - _ROUNDING_SLACK))
 
 
 def capitalise(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_number
+from dancematch.pipeline.wording import accident_sentence, ratio_cell, round_down
 from dancematch.report import evidence_text as text
 from dancematch.report import svg
 from dancematch.report.evidence import Evidence, Limb, MomentPair
@@ -252,4 +252,4 @@ def _ratios(found: Evidence) -> svg.Drawing:
 def _ratio_tick(power: int) -> str:
     if power == 0:
         return "as\nlikely"
-    return f"{round_number(10.0 ** abs(power))} times\n{'more' if power > 0 else 'less'} likely"
+    return f"{round_down(10.0 ** abs(power))} times\n{'more' if power > 0 else 'less'} likely"

@@ -10,6 +10,7 @@ from dancematch.search.confidence.recalibration import shift_log_ratio
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE, evalue_of, verdict_of
 from dancematch.search.engine import Engine, Query
 from dancematch.search.explain import EvidenceMatrix
+from dancematch.search.rarity import Rarity, name_rarity
 from dancematch.search.stage2.passage_holders import holders
 from dancematch.types import Match, Span, Verdict
 
@@ -49,6 +50,7 @@ class Commonness:
     passage: Span  # of the clip
     agreement: float  # with the dance of the match
     others: Mapping[str, float]  # agreement with the other dances that were compared, the highest first
+    rarity: Rarity
 
     @property
     def as_alike(self) -> list[str]:
@@ -93,4 +95,5 @@ def measure_commonness(
     agreement = agreements.pop(match.dance_id)
     named = ((names.get(dance_id, dance_id), agreement) for dance_id, agreement in agreements.items())
     ordered = sorted(named, key=lambda one: (-one[1], one[0]))
-    return Commonness(alignment.query.span(first, last), agreement, dict(ordered))
+    rarity = name_rarity(sum(value >= agreement for _, value in ordered), len(ordered))
+    return Commonness(alignment.query.span(first, last), agreement, dict(ordered), rarity)

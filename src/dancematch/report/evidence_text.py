@@ -1,5 +1,6 @@
 """The sentences of an evidence report: the verdict, what it rests on, and what speaks against it."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -12,17 +13,20 @@ from dancematch.pipeline.wording import (
     basis_sentence,
     capitalise,
     describe_decision,
+    few_others,
     name_match,
     performance_sentence,
     ratio_cell,
     ratio_words,
     recalibration_sentence,
+    round_evalue,
     synchrony_reason,
 )
 from dancematch.report.evidence import Evidence, overlap
 from dancematch.search.confidence.cohort import FEWEST
 from dancematch.search.confidence.verdict import POSSIBLE_EVALUE
 from dancematch.search.explain import BESIDE_SECONDS
+from dancematch.search.rarity import FEWEST_OTHERS
 from dancematch.types import Match, Passage, Span
 
 SHORT_SECONDS = 5.0  # a match below this is called short
@@ -131,7 +135,8 @@ def rarity(found: Evidence) -> str:
     nearest, value = next(iter(common.others.items()))
     most = f"The nearest of them, {nearest}, agrees by {value:.2f}."
     if not alike:
-        return f"{own} None of {count} other dances of the catalogue holds a passage as alike. {most}"
+        none = f"{own} None of {count} other {_dances(count)} of the catalogue holds a passage as alike."
+        return " ".join(sentence for sentence in (none, _unknown_rarity(found), most) if sentence)
     named = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
     return f"{own} {len(alike)} of {count} other dances hold a passage at least as alike: {named}. {most}"
 
@@ -141,8 +146,21 @@ def rarity_in_brief(found: Evidence) -> str:
     alike, count = len(found.commonness.as_alike), len(found.commonness.others)
     if not count:
         return _ALONE
-    dances = f"{count} other {'dance' if count == 1 else 'dances'} in the catalogue"
-    return f"{alike or 'None'} of {dances} {'holds' if alike <= 1 else 'hold'} a passage as alike."
+    dances = f"{count} other {_dances(count)} in the catalogue"
+    held = f"{alike or 'None'} of {dances} {'holds' if alike <= 1 else 'hold'} a passage as alike."
+    return f"{held} {_unknown_rarity(found)}".strip()
+
+
+def _unknown_rarity(found: Evidence) -> str:
+    """That too few dances were compared to call a passage rare; nothing where they are enough."""
+    common = found.commonness
+    if common.rarity != "not known":
+        return ""
+    return f"Whether it is rare is not known: {few_others(len(common.others))}; {FEWEST_OTHERS} are needed."
+
+
+def _dances(count: int) -> str:
+    return "dance" if count == 1 else "dances"
 
 
 def manner(match: Match) -> str:
@@ -168,8 +186,8 @@ def performance(match: Match) -> str:
 
 
 def evalue_text(value: float) -> str:
-    """An E-value with two digits that count."""
-    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.2g}'):.10f}".rstrip("0").rstrip(".")
+    """An E-value with two digits that count, rounded up."""
+    return f"{math.ceil(value):,}" if value >= 100 else f"{round_evalue(value):.10f}".rstrip("0").rstrip(".")
 
 
 def seconds(span: Span) -> str:

@@ -3,13 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dancematch.pipeline.lineage import Lineage, LineageNode, Order, Rarity
+from dancematch.pipeline.lineage import Lineage, LineageNode, Order
 from dancematch.report.plots import new_figure, require_drawable, write_figure
+from dancematch.search.rarity import Rarity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_RARITY: dict[Rarity, str] = {"rare": "#009e73", "shared": "#e69f00", "common": "#93a1ab"}
+_RARITY: dict[Rarity, str] = {
+    "rare": "#009e73",
+    "shared": "#e69f00",
+    "common": "#93a1ab",
+    "not known": "#dde2e6",
+}
+_LABELS: dict[Rarity, str] = {"common": "common property", "not known": "rarity not known"}
 _ORDER: dict[Order, str] = {
     "earlier": "#0072b2",
     "later": "#d55e00",
@@ -67,7 +74,7 @@ def _draw_dance(axes: "Axes", found: Lineage, node: LineageNode, lane: int, reco
 def _label_colours(axes: "Axes", rarities: set[Rarity], orders: set[Order]) -> None:
     for rarity, colour in _RARITY.items():
         if rarity in rarities:
-            axes.barh(0, 0, color=colour, label="common property" if rarity == "common" else rarity)
+            axes.barh(0, 0, color=colour, label=_LABELS.get(rarity, rarity))
     for order, colour in _ORDER.items():
         if order in orders:
             axes.barh(0, 0, color=colour, label=order)

@@ -60,14 +60,8 @@ def rarity_rows(found: Lineage) -> Iterator[tuple[str, ...]]:
     several = len({one.recording_id for one in found.passages}) > 1
     for one in found.passages:
         where = _where(one.span.start, one.span.end, one.counts)
-        yield f"{one.recording}, {where}" if several else where, _name(one), _holders(one)
-
-
-def _name(one: PassageRarity) -> str:
-    if not one.others:
-        return "not known"
-    text = {"rare": "rare", "shared": "shared", "common": "common property"}[one.rarity]
-    return f"{text}, {rarity_cell(one.dances, one.others)}"
+        place = f"{one.recording}, {where}" if several else where
+        yield place, rarity_cell(one.dances, one.others), _holders(one)
 
 
 def _holders(one: PassageRarity) -> str:

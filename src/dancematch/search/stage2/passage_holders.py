@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dancematch.search.engine import Engine, Query
+from dancematch.search.rarity import Rarity, name_rarity
 from dancematch.search.stage2.variant import Variant
 
 MOST_RECORDINGS = 2000  # up to which all are compared; of more, those of dances on the shortlist
@@ -19,6 +20,7 @@ class PassageHolders:
     as_alike: int  # other dances that agree at least as much
     others: int  # dances that were compared
     nearest: float | None  # agreement of the one that agrees most; None without others
+    rarity: Rarity
 
 
 def count_holders(engine: Engine, passage: Query, dance_id: str) -> PassageHolders:
@@ -26,7 +28,8 @@ def count_holders(engine: Engine, passage: Query, dance_id: str) -> PassageHolde
     found = holders(engine, [passage], [dance_id])
     own = found.pop(dance_id, 0.0)
     as_alike = sum(agreement >= own for agreement in found.values())
-    return PassageHolders(own, as_alike, len(found), max(found.values(), default=None))
+    nearest = max(found.values(), default=None)
+    return PassageHolders(own, as_alike, len(found), nearest, name_rarity(as_alike, len(found)))
 
 
 def holders(engine: Engine, passage: Sequence[Query], certain: Iterable[str] = ()) -> dict[str, float]:

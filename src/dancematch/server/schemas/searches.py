@@ -28,10 +28,10 @@ class MatchResponse(Match):
         recording_id="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", reference_dancer=1,
         track=7, segment=None,
         verdict="match", log_ratio=5.6, evalue=0.003, same_performance=False,
-        parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], recordings=[], likelihood_ratio=400000.0,
+        parts={"histogram": 0.7, "synchrony": 0.93}, passages=[], recordings=[], likelihood_ratio=300000.0,
         bounded=False, synchrony_reason=None,
     )  # fmt: skip
-    likelihood_ratio: float | None = None  # of `log_ratio`, with one significant digit
+    likelihood_ratio: float | None = None  # of `log_ratio`, with one significant digit, rounded towards 1
     bounded: bool = False  # whether the calibration's data support no larger (or smaller) ratio
     synchrony_reason: str | None = None  # why synchrony was not measured
 

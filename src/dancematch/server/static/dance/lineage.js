@@ -122,7 +122,7 @@ function list(others, edges) {
   return el("ul", { class: "lineage-list" }, others.map(row));
 }
 
-/** Which passages are common property. @param {any} lineage @returns {HTMLElement[]} */
+/** Which passages are rare, which common property. @param {any} lineage @returns {HTMLElement[]} */
 function rarities({ passages }) {
   const told = (rarity) => passages.filter((one) => one.rarity === rarity);
   const row = (title, some) =>
@@ -133,5 +133,15 @@ function rarities({ passages }) {
       el("dt", {}, title),
       el("dd", {}, some.map((one) => `${one.counts || range(one.span)}${one.dances ? `, in ${counted(one.dances, "other dance")}` : ""}`).join("; ")),
     );
-  return [el("dl", { class: "rarity" }, row("Found nowhere else", told("rare")), row("Shared", told("shared")), row("Common property", told("common")))];
+  const few = `Not known: only ${counted(passages[0]?.others ?? 0, "other dance")} to compare with`;
+  return [
+    el(
+      "dl",
+      { class: "rarity" },
+      row("Rare: found nowhere else", told("rare")),
+      row(few, told("not known")),
+      row("Shared", told("shared")),
+      row("Common property", told("common")),
+    ),
+  ];
 }

@@ -45,12 +45,21 @@ export function tempo(ratio) {
   return `${percent} % ${ratio > 1 ? "faster" : "slower"}`;
 }
 
-/** 3, 40, 700, 2,000 or 4 million: one figure is enough, two below 100. @param {number} value */
-function roughly(value) {
-  if (value < 100) return value.toFixed(0);
-  const unit = 10 ** Math.floor(Math.log10(value)),
-    round_values = Math.round(value / unit) * unit;
-  return round_values >= 1e6 ? `${(round_values / 1e6).toLocaleString("en")} million` : round_values.toLocaleString("en");
+// Numbers never say more than was measured: what accident gives is rounded up, the strength of the evidence down.
+const SLACK = 1e-9, // a share: 10 ** log10(3) is a hair beside 3
+  floor = (/** @type {number} */ value) => Math.floor(value * (1 + SLACK)),
+  ceil = (/** @type {number} */ value) => Math.ceil(value * (1 - SLACK));
+
+/** With so many significant digits. @param {number} value @param {number} digits @param {(value: number) => number} rounding */
+function roundDigits(value, digits, rounding) {
+  const unit = 10 ** (Math.floor(Math.log10(value)) + 1 - digits);
+  return Number((rounding(value / unit) * unit).toPrecision(6));
+}
+
+/** 3, 45, 700, 2,000 or 4 million: one figure is enough, two from 10 to 99. @param {number} value @param {(value: number) => number} rounding */
+function spell(value, rounding) {
+  const rounded = roundDigits(value, value >= 10 && value < 100 ? 2 : 1, rounding);
+  return rounded >= 1e6 ? `${(rounded / 1e6).toLocaleString("en")} million` : rounded.toLocaleString("en");
 }
 
 /**
@@ -70,25 +79,28 @@ export const verdictWord = (verdict) => verdict.charAt(0).toUpperCase() + verdic
 /** How often a search gives a dance as near by accident. @param {number | null} evalue */
 export function accident(evalue) {
   if (evalue === null) return "";
-  if (evalue >= 1) return `Every search gives about ${roughly(evalue)} as near by accident.`;
-  if (evalue >= 0.55) return `By accident: ${Math.min(9, Math.round(10 * evalue))} of 10 such searches.`;
-  return `By accident: 1 search in ${roughly(1 / evalue)}.`;
+  if (evalue >= 1) return `Every search gives about ${spell(evalue, ceil)} as near by accident.`;
+  if (evalue <= 0.5) return `1 search in ${spell(1 / evalue, floor)} gives this by accident.`;
+  const tenths = ceil(10 * evalue);
+  return `${tenths < 10 ? tenths : "More than 9"} of 10 such searches give one as near by accident.`;
 }
 
+/** The likelihood ratio, or its inverse where it is below 1, with one digit. @param {number} log_ratio */
+const times = (log_ratio) => roundDigits(10 ** Math.abs(log_ratio), 1, floor);
+
 /** How much likelier the evidence is if the clip shows this dance than another. @param {any} match */
-export function ratio({ likelihood_ratio: value, bounded }) {
-  if (value === null) return "";
-  const times = Math.max(value, 1 / value);
-  if (times < 2) return "The evidence is about as likely if the clip shows this dance as if it shows another.";
-  const likely = `${bounded ? "more than" : "about"} ${roughly(times)} times ${value > 1 ? "more" : "less"} likely`;
+export function ratio({ log_ratio, bounded = false }) {
+  if (log_ratio === null) return "";
+  if (times(log_ratio) < 2) return "The evidence is about as likely if the clip shows this dance as if it shows another.";
+  const likely = `${bounded ? "more than" : "about"} ${ratioCell(log_ratio)}`;
   return `The evidence is ${likely} if the clip shows this dance than if it shows another.`;
 }
 
 /** The same in short, of a recording or a list of reviews. @param {number | null} log_ratio */
 export function ratioCell(log_ratio) {
   if (log_ratio === null) return "";
-  const times = Number((10 ** Math.abs(log_ratio)).toExponential(0));
-  return times < 2 ? "as likely" : `${roughly(times)} times ${log_ratio > 0 ? "more" : "less"} likely`;
+  if (times(log_ratio) < 2) return "as likely";
+  return `${spell(times(log_ratio), floor)} times ${log_ratio > 0 ? "more" : "less"} likely`;
 }
 
 /** A day and a time as they are told. @param {string} iso */

@@ -109,9 +109,6 @@ function whoDecides() {
   return { element, isGiven };
 }
 
-/** The likelihood ratio with one digit: the data support no more. @param {number | null} log_ratio */
-const likelihood = (log_ratio) => (log_ratio === null ? null : Number((10 ** log_ratio).toExponential(0)));
-
 /** Where the recording is shown. @param {any} one */
 const placeOf = (one) => ["dance", one.dance_id, one.recording_id].map(encodeURIComponent).join("/");
 
@@ -150,7 +147,6 @@ function finding(one) {
     one.query && `${range(one.query)} of the clip`,
     ...changesOf(one).filter((text) => text !== "same tempo"),
   ].filter(Boolean);
-  const strength = { likelihood_ratio: likelihood(one.log_ratio), bounded: false };
   return el(
     "div",
     { class: "review-text" },
@@ -162,7 +158,7 @@ function finding(one) {
       link(placeOf(one), {}, nameMatch(one)),
     ),
     one.reference && el("p", {}, link(placeOf(one), {}, `${range(one.reference)} of the recording`)),
-    el("p", {}, `${verdictWord(one.verdict)}. ${ratio(strength)}`),
+    el("p", {}, `${verdictWord(one.verdict)}. ${ratio({ log_ratio: one.log_ratio })}`),
     el("p", { class: "faint small" }, facts.join(" · ")),
     one.asked && el("p", { class: "faint small" }, `searched for ${moment(one.asked)}`),
   );
