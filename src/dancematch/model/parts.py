@@ -49,6 +49,7 @@ LAYOUTS: Mapping[str, Parts] = {
     "parts7": PARTS7,
     "parts14": PARTS14,
     "parts7-movement7": PARTS7_MOVEMENT7,
+    "parts14-movement7": {**PARTS14, **PARTS7_MOVEMENT7},
     "whole": WHOLE,
 }
 POSTURE_LAYOUTS = ("parts7", "parts14", "whole")  # without channels of movement
