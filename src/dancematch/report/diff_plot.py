@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dancematch.pipeline.counts.counts import COUNTS_PER_BAR, Counts
-from dancematch.report.diff import DiffKind, DiffPassage
+from dancematch.report.diff_passages import DiffKind, DiffPassage
 from dancematch.report.lesson import Lesson
 from dancematch.report.plots import new_figure, require_drawable, write_figure
 from dancematch.types import Span
@@ -18,8 +18,12 @@ COLOURS: dict[DiffKind, str] = {
     "changed": "#e69f00",
     "moved": "#0072b2",
     "mirrored": "#cc79a7",
+    "arms exchanged": "#56b4e9",
+    "legs exchanged": "#f0e442",
     "left out": "#d55e00",
     "added": "#009e73",
+    "not shown": "#ffffff",
+    "hardly seen": "#e8e6e3",
 }
 _INK, _FAINT = "#1c1b1a", "#6b6863"
 _ABOVE, _BELOW, _HEIGHT = 1.0, 0.0, 0.22  # of the lanes
