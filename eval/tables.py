@@ -47,6 +47,7 @@ def make_tables() -> str:
         *studies.small_catalogues_table(),
         *studies.pooling_tables(),
         *studies.compare_pairs_table(),
+        *studies.diff_table(),
         *studies.twins_line(),
         *studies.patch_difference_table(),
     ]
