@@ -1,6 +1,7 @@
 """Tables of the studies: calibration, words, pairs, and what single choices are worth."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from result_files import format_share, format_table, read_results, source_line
 
@@ -81,6 +82,52 @@ def compare_pairs_table() -> list[str]:
     ]  # fmt: skip
     headings = ["clips", "dances", "match", "possible match", "called one dance", "pairs"]
     return [*format_table("Two clips, one dance or two: `compare`", headings, rows), source_line("pairs"), ""]
+
+
+def diff_table() -> list[str]:
+    """What became of each unit of a choreography, by the diff as it was and as it is."""
+    before = {(row["pairs_of"], row["edit"]): row for row in read_results("diff-before")}
+    rows = [
+        [row["pairs_of"], row["edit"], *(_format_units(one) for one in (before[key], row)),
+         str(row["others_called"].get("hardly seen", 0))]
+        for row in read_results("diff")
+        if (key := (row["pairs_of"], row["edit"])) in before
+    ]  # fmt: skip
+    headings = ["pairs", "edit of the clip", "before: edited units right; others kept or changed"]
+    headings += ["now: edited units right; others kept or changed", "others hardly seen"]
+    title = "The diff: units of four counts that are called what they are (`diff.py`)"
+    return [
+        *format_table(title, headings, rows),
+        *(_describe_advice(file, label) for file, label in (("diff-before", "Before"), ("diff", "Now"))),
+        "",
+        source_line("diff-before"),
+        source_line("diff"),
+        "",
+    ]
+
+
+def _format_units(row: Mapping[str, Any]) -> str:
+    edited = f"{row['edited_right']} of {row['edited']}; " if row["edited"] else ""
+    return f"{edited}{row['others_right']} of {row['others']}"
+
+
+_TOLD = ("removed", "swapped", "mirrored", "arms exchanged", "legs exchanged", "waits at first")
+_UNTOLD = ("limbs unseen", "starts later", "ends earlier")
+
+
+def _describe_advice(file: str, label: str) -> str:
+    """How often practice follows the diff, where a unit was danced otherwise and where it is only unseen."""
+    told, untold = ([row for row in read_results(file) if row["edit"] in edits] for edits in (_TOLD, _UNTOLD))
+    lessons, first, advice, kept = (
+        sum(row[name] for row in told) for name in ("lessons", "practice_first", "advice", "advice_kept")
+    )
+    unseen, details = (sum(row[name] for row in untold) for name in ("advice", "advice_kept"))
+    return (
+        f"{label}: of {lessons} lessons on clips with a unit removed, swapped, mirrored, exchanged or waited "
+        f"through, {first} name it first in what to practise; {kept} of their {advice} sentences are about "
+        f"limbs in units that are kept. On clips of which a part is unseen or cut off at an end, {details} "
+        f"of {unseen} are.  "
+    )
 
 
 def calibration_table() -> list[str]:

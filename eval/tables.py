@@ -48,6 +48,7 @@ def make_tables() -> str:
         *studies.pooling_tables(),
         *studies.compare_pairs_table(),
         *studies.tempo_tables(),
+        *studies.diff_table(),
         *studies.twins_line(),
         *studies.patch_difference_table(),
     ]

@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -7,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from dancematch.search.kernels.kernel_folder import FOLDER_VARIABLE, kernel_folder
 from databases import BINARIES, Server, share_compiled_statements
+from shared_models import share_shipped_models
 
 # Tests that name a cache folder of their own use the compiled kernels of all others; so do their processes.
 os.environ.setdefault(FOLDER_VARIABLE, str(kernel_folder().parent))
@@ -21,10 +23,15 @@ settings.register_profile(
 settings.load_profile("dancematch")
 
 share_compiled_statements()
+share_shipped_models()
 
 # The shell is the same engine without a browser's window around it: a page costs a tenth.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+# Without a sandbox, which needs rights, and in few processes: to start one for each visit costs more than
+# most visits do.
+BROWSER_OPTIONS = ("--no-sandbox", "--disable-gpu", "--in-process-gpu", "--renderer-process-limit=1")
 
 # Files that share a server: they run in one process.
 STUDIO = tuple(f"page/test_page_{name}.py" for name in ("adding", "answer", "editing", "reviews"))
@@ -37,6 +44,11 @@ LONGEST = (
     "synthetic/test_demo.py",
     "server/test_server.py",
     "server/test_server_attacks.py",
+    "page/test_page_scan.py",
+    "search/test_kernels.py",
+    "catalogue/test_catalogue.py",
+    "catalogue/test_copy.py",
+    "catalogue/test_catalogue_changes.py",
     "catalogue/test_editing.py",
     "catalogue/test_catalogue_crash.py",
     "page/test_page_journey.py",
@@ -72,6 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of garbage collection, which would traverse all of it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def browser():
     """A real Chromium, driven by Playwright; tests that need one are skipped, aloud, where there is none."""
@@ -80,7 +98,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=BROWSER_OPTIONS)
         yield browser
         browser.close()
 

@@ -10,9 +10,9 @@ from server_samples import wait_for
 WIDE, NARROW = {"width": 1100, "height": 760}, {"width": 360, "height": 740}
 PATIENCE = 180_000  # milliseconds
 REVIEWED = ("phone.mp4", "stage.mp4", "studio.mp4")  # clips whose possible matches wait for a decision
-# Ten pictures a second instead of sixty: without a graphics card each is drawn by the processor.
+# Four pictures a second instead of sixty: without a graphics card each is drawn by the processor.
 SLOWER_PICTURES = """
-window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 100);
+window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 250);
 window.cancelAnimationFrame = clearTimeout;
 """
 

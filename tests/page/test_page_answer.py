@@ -1,6 +1,7 @@
 """The answer on the page plays, says why and can be corrected; every view at three widths, by axe-core."""
 
 import json
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -31,14 +32,28 @@ def search_id(studio, folder):
     return asked["search_id"]
 
 
-@pytest.fixture(scope="module")
-def answering(browser, studio, search_id):
+@contextmanager
+def visit_answer(browser, url, search_id):
     """A page on which the sarabande is a match and counted, whatever the calibration of the day."""
-    seen = visit(browser, studio.url)
+    seen = visit(browser, url)
     seen.page.route(f"**/searches/{search_id}", partial(answer_with, [("match", 0.0004)]))
     seen.page.route("**/differences?*", tell_differences)
     yield seen
     seen.context.close()
+
+
+@pytest.fixture(scope="module")
+def answering(browser, studio, search_id):
+    """The page that most tests look at."""
+    with visit_answer(browser, studio.url, search_id) as seen:
+        yield seen
+
+
+@pytest.fixture
+def visiting(browser, studio, search_id):
+    """A page of a test's own: nothing that another test left or was refused is told on it."""
+    with visit_answer(browser, studio.url, search_id) as seen:
+        yield seen
 
 
 def tell_differences(route) -> None:
@@ -174,18 +189,17 @@ def test_the_name_is_corrected_where_it_stands(answer, studio):
     until(answer.page, "document.querySelector('h1').textContent.startsWith('This is sarabande')")
 
 
-def test_a_recording_goes_to_another_dance_by_its_name(answering, studio):
+def test_a_recording_goes_to_another_dance_by_its_name(visiting, studio):
     """A name that there is not is offered as a new dance."""
-    answering.go("dance/galop", ".recording")
-    answering.page.get_by_title("Change the dance of the recording").click()
-    answering.page.get_by_role("combobox", name="dance of the recording").fill("ballet")
-    answering.page.keyboard.press("Enter")
-    answering.page.get_by_role("button", name="Make ballet a new dance").click()
-    answering.page.get_by_text("galop.npz").first.wait_for()
+    visiting.go("dance/galop", ".recording")
+    visiting.page.get_by_title("Change the dance of the recording").click()
+    visiting.page.get_by_role("combobox", name="dance of the recording").fill("ballet")
+    visiting.page.keyboard.press("Enter")
+    visiting.page.get_by_role("button", name="Make ballet a new dance").click()
+    visiting.page.get_by_text("galop.npz").first.wait_for()
 
-    until(answering.page, "!document.querySelector('h1')?.textContent.startsWith('galop')")
+    until(visiting.page, "!document.querySelector('h1')?.textContent.startsWith('galop')")
     assert ["galop.npz"] == [one["file"] for one in studio.client.get("/dances/ballet").json()["recordings"]]
-    answering.complaints.clear()  # the browser tells of the refusal
     assert 200 == studio.client.post("/edits/undo").status_code  # other tests look at the dance as it was
     assert 200 == studio.client.get("/dances/galop").status_code
 
@@ -275,14 +289,14 @@ def test_the_lineage_is_a_graph_and_a_list(answering):
 
 
 @pytest.mark.parametrize("route", ["search/{search_id}", "", "dances", "dance/round", "map", "words", "scan"])
-def test_every_view_fits_and_is_accessible(answering, search_id, route):
+def test_every_view_fits_and_is_accessible(visiting, search_id, route):
     """At three widths nothing sticks out and axe-core finds nothing, in the light and in the dark."""
-    page = answering.page
-    answering.go(route.format(search_id=search_id))
+    page = visiting.page
+    visiting.go(route.format(search_id=search_id))
     for width, scheme in zip(WIDTHS, ("light", "dark", "dark"), strict=True):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
 
         assert width == page.evaluate("document.documentElement.scrollWidth")
         assert [] == violations(page)
-    assert [] == answering.complaints
+    assert [] == visiting.complaints

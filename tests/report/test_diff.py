@@ -40,9 +40,14 @@ def reference() -> Motion:
 def diff(*bars, dancer=3, turned=False):
     """What another dancer, at another tempo, does with the dance of `BARS`."""
     who = Dancer.random(dancer)
-    counts = Counts(BPM, 0.0, reference().seconds, 1.0, "movement")
     clip = canonicalise(perform(choreography(*bars), who))
-    found = diff_dances(mirror(clip) if turned else clip, reference(), [who.tempo, 1.0], counts)
+    return told(mirror(clip) if turned else clip, who.tempo)
+
+
+def told(clip: Motion, tempo: float = 1.0):
+    """The diff of a canonical clip: what became of each passage, its counts, the parts that were changed."""
+    counts = Counts(BPM, 0.0, reference().seconds, 1.0, "movement")
+    found = diff_dances(clip, reference(), [tempo, 1.0], counts)
     return [(one.kind, one.reference and counts.describe(one.reference), one.parts) for one in found]
 
 
@@ -52,15 +57,67 @@ def test_a_dance_by_another_dancer_is_kept():
 
 @settings(max_examples=8, deadline=None)
 @given(st.sets(st.integers(0, 3), max_size=2))
-def test_bars_that_are_cut_out_are_left_out_and_no_others(missing):
+def test_bars_that_are_cut_out_in_between_are_left_out_and_those_at_the_ends_are_not_shown(missing):
     found = diff(*(bar for number, bar in enumerate(BARS) if number not in missing))
-    left_out = {name for kind, name, _ in found if kind == "left out"}
-    named = {f"bar {number + 1}" for number in missing}
+    gone = {name: kind for kind, name, _ in found if kind != "kept"}
+    inside = [number for number in range(4) if number not in missing]
+    kinds = {
+        number: "left out" if inside[0] < number < inside[-1] else "not shown" for number in sorted(missing)
+    }
+    named = {f"bar {number + 1}": kind for number, kind in kinds.items()}
     if len(missing) == 2 and max(missing) - min(missing) == 1:
-        named = {f"bars {min(missing) + 1}-{max(missing) + 1}"}
+        named = {f"bars {min(missing) + 1}-{max(missing) + 1}": kinds[min(missing)]}
 
-    assert named == left_out
-    assert {"kept", "left out"} >= {kind for kind, _, _ in found}
+    assert named == gone
+
+
+def test_what_a_clip_shows_before_and_after_the_reference_is_not_shown_in_it():
+    assert [("not shown", None, ()), ("kept", "bars 1-4", ()), ("not shown", None, ())] == diff(
+        OTHER[:2], *BARS, OTHER[2:4]
+    )
+
+
+def test_a_dancer_who_waits_at_first_leaves_the_beginning_out():
+    clip = reference()
+    begin = round(8 * 60 / BPM * clip.fps)
+    joints = np.concatenate([np.repeat(clip.joints[begin : begin + 1], begin, axis=0), clip.joints[begin:]])
+    found = told(Motion(joints, clip.fps, clip.skeleton))
+
+    assert [("left out", "bar 1"), ("kept", "bars 2-4")] == [one[:2] for one in found]
+
+
+# Of the legs, the first half of the bar is symmetric.
+@pytest.mark.parametrize(
+    ("limbs", "joints", "where"),
+    [("arms", ("elbow", "wrist"), "bar 2"), ("legs", ("knee", "ankle"), "counts 5-8 of bar 2")],
+)
+def test_a_bar_with_the_other_arm_or_leg_is_exchanged_and_not_mirrored(limbs, joints, where):
+    clip, turned = reference(), mirror(reference())
+    root = "shoulder" if limbs == "arms" else "hip"
+    places = clip.joints.copy()
+    bar = slice(*(round(beats * 60 / BPM * clip.fps) for beats in (8, 16)))
+    for side in ("left", "right"):
+        hold = clip.skeleton.index(f"{side}_{root}")
+        for joint in joints:
+            moved = clip.skeleton.index(f"{side}_{joint}")
+            places[bar, moved] = clip.joints[bar, hold] + turned.joints[bar, moved] - turned.joints[bar, hold]
+    found = told(Motion(places, clip.fps, clip.skeleton))
+
+    assert [(f"{limbs} exchanged", where)] == [one[:2] for one in found if one[0] != "kept"]
+
+
+def test_a_bar_in_which_arms_and_legs_are_not_seen_is_not_judged():
+    clip = reference()
+    joints = clip.joints.copy()
+    limbs = [
+        clip.skeleton.index(f"{side}_{joint}")
+        for side in ("left", "right")
+        for joint in ("elbow", "wrist", "knee", "ankle")
+    ]
+    bar = slice(*(round(beats * 60 / BPM * clip.fps) for beats in (8, 16)))
+    joints[bar, limbs] = np.nan
+
+    assert ("hardly seen", "bar 2", ()) in told(Motion(joints, clip.fps, clip.skeleton))
 
 
 def test_bars_that_change_places_are_moved():

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from dancematch.catalogue.editing.images import ExcludedSegment, etags_of, read_images
+from dancematch.catalogue.editing.images import ExcludedSegment, etag_of, etags_of, read_images
 from dancematch.catalogue.listing import read_dances, read_recordings
 from dancematch.catalogue.records import Dance, Recording
 from dancematch.catalogue.sql.bulk_insert import is_among
 from dancematch.catalogue.sql.database import Database
-from dancematch.catalogue.sql.references import find_dances
+from dancematch.catalogue.sql.outage import repeated
+from dancematch.catalogue.sql.references import find_dances, require_dances
 from dancematch.catalogue.sql.schema import dances, recordings, tracks
 
 
@@ -39,6 +40,15 @@ def read_details(database: Database, named: Sequence[str]) -> dict[str, DanceDet
         ids = dict(connection.execute(query).all())
         made = _read(database, connection, keys)
     return {name: made[ids[key]] for name, key in known.items()}
+
+
+@repeated
+def read_etag(database: Database, dance: str) -> str:
+    """Return a text that changes whenever what people say of a dance or its recordings does."""
+    with database.transaction() as connection:
+        key = require_dances(connection, database.where, [dance])[dance]
+        images = read_images(connection, [key])
+        return etag_of(images, next(iter(images.dances)))
 
 
 def read_etags(database: Database) -> dict[str, str]:

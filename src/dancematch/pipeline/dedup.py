@@ -17,7 +17,7 @@ from dancematch.types import Match, Span
 
 if TYPE_CHECKING:  # the command line takes a default from here, and must not wait for these
     from dancematch.pipeline.analysis.file_analysis import Progress
-    from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.pipeline.searchable_dances import SearchableDances
     from dancematch.search.query import Query
 
 NEAREST = 10  # candidates per dance; larger groups are connected through their members
@@ -47,7 +47,7 @@ class DuplicateGroup:
 
 
 def find_duplicates(
-    catalogue: "Catalogue",
+    catalogue: "SearchableDances",
     *,
     max_evalue: float = MAX_EVALUE,
     min_score: float = 0.0,
@@ -86,7 +86,7 @@ def _is_duplicate(pair: DuplicatePair, max_evalue: float) -> bool:
     return pair.evalue <= max_evalue or pair.log_ratio >= shipped_calibration().most
 
 
-def make_queries(catalogue: "Catalogue", recording_id: str) -> "Iterator[Query]":
+def make_queries(catalogue: "SearchableDances", recording_id: str) -> "Iterator[Query]":
     """Both variants of each dancer of a recording."""
     from dancematch.pipeline.query import hide_unseen, query_of_words
     from dancematch.search.query import Query

@@ -23,7 +23,7 @@ from dancematch.types import Fingerprint, Match, Span, Verdict
 
 if TYPE_CHECKING:
     from dancematch.pipeline.analysis.file_analysis import Progress
-    from dancematch.pipeline.catalogue import Catalogue
+    from dancematch.pipeline.searchable_dances import SearchableDances
 
 WINDOW_SECONDS = 6.0  # the least that a search is sure of
 LONG_SECONDS = 15.0  # a second look: another person is recognised more surely than after six
@@ -97,7 +97,7 @@ class Lineage:
 
 
 def trace_lineage(
-    catalogue: "Catalogue",
+    catalogue: "SearchableDances",
     dance: str,
     *,
     max_evalue: float = MAX_EVALUE,
@@ -172,8 +172,10 @@ class _Tracks(NamedTuple):
 
     def words(self, match: Match) -> Fingerprint:
         """The words of the variant that a match is of."""
-        asked = match.dancer, match.mirrored
-        return next(one.fingerprint for one in self.queries if (one.dancer, one.mirrored) == asked)
+        asked = match.dancer, match.mirrored, match.turned
+        return next(
+            one.fingerprint for one in self.queries if (one.dancer, one.mirrored, one.turned) == asked
+        )
 
 
 def _cut_windows(tracks: _Tracks) -> Iterator[list[Query]]:
@@ -199,7 +201,7 @@ def _cut(query: Query, first: int, last: int) -> Query | None:
 
 
 def _search_window(
-    catalogue: "Catalogue", tracks: _Tracks, window: Sequence[Query], trials: int
+    catalogue: "SearchableDances", tracks: _Tracks, window: Sequence[Query], trials: int
 ) -> Iterator[_WindowHit]:
     """What other dances hold of a window."""
     only = DanceFilter(but=frozenset({tracks.recording.dance_id}))
@@ -251,7 +253,10 @@ def _is_part(hit: _WindowHit, whole: _WindowHit) -> bool:
 
 
 def _make_edges(
-    catalogue: "Catalogue", hits: Sequence[_WindowHit], max_evalue: float, counts: Mapping[str, Counts | None]
+    catalogue: "SearchableDances",
+    hits: Sequence[_WindowHit],
+    max_evalue: float,
+    counts: Mapping[str, Counts | None],
 ) -> Iterator[SharedPassage]:
     """The hits as passages with names and dates; of what was removed meanwhile there is none."""
     names = catalogue.name_tracks([hit.match.track for hit in hits if hit.match.track is not None])
@@ -286,7 +291,7 @@ def order_dates(other: str | None, own: str | None) -> Order:
 
 
 def _make_nodes(
-    catalogue: "Catalogue", itself: LineageNode, edges: Sequence[SharedPassage]
+    catalogue: "SearchableDances", itself: LineageNode, edges: Sequence[SharedPassage]
 ) -> Iterator[LineageNode]:
     """The dance itself, then those that share passages with it, by date; those without one last."""
     yield itself

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dancematch.motion import mirror
 from dancematch.report.compare import BONES, LIMBS, bone_directions
+from dancematch.report.poses import Poses
 from dancematch.types import FloatArray, Motion, Span
 
 PARTS = tuple(limb.replace("_", " ") for limb in LIMBS)
@@ -21,7 +22,11 @@ _TREMBLE = 0.02  # energy per sample of an estimator that trembles, as in synchr
 _RATE = 10.0  # samples per second
 _MOST_SAMPLES = 1200  # of the longer dance; of one of minutes there are fewer per second
 _EDGE_SECONDS = 1.0  # by which a passage may lie beyond an end of the clip
+_LEAST_SEEN = 0.25  # share of a passage, over which a limb is seen in both, that its degrees need
 _BONE_NUMBERS = {bone: number for number, bone in enumerate(BONES)}
+_NUMBERS = {limb: [_BONE_NUMBERS[bone] for bone in bones] for limb, bones in LIMBS.items()}
+ARM_PARTS, LEG_PARTS = ([n for n, part in enumerate(PARTS) if part.endswith(one)] for one in ("arm", "leg"))
+_ARMS, _LEGS = ([*_NUMBERS[f"left_{limb}"], *_NUMBERS[f"right_{limb}"]] for limb in ("arm", "leg"))
 
 Costs = NDArray[np.float64]
 
@@ -32,9 +37,9 @@ class CostTable:
 
     products: tuple[Costs, Costs]  # as danced, mirrored: [reference samples, clip samples] of movements
     energies: tuple[Costs, Costs]  # of the reference's and the clip's movements, per sample
-    directions: tuple[
-        FloatArray, FloatArray, FloatArray
-    ]  # reference, clip, mirrored clip: [samples, bones, 3]
+    # Of the reference, the clip and the mirrored clip, [samples, bones, 3]:
+    movements: tuple[Costs, Costs, Costs]
+    directions: tuple[FloatArray, FloatArray, FloatArray]  # NaN where a bone was guessed
     starts: tuple[float, float]  # seconds of the first sample of reference and clip
     steps: tuple[float, float]  # seconds per sample of each
     edge: int  # samples before and after the clip
@@ -44,19 +49,22 @@ class CostTable:
         """The table of two canonical motions; `tempo` is the clip's over the reference's."""
         longest = max(reference.seconds, clip.seconds * tempo)
         step = max(1 / _RATE, longest / _MOST_SAMPLES)
-        edge, beyond = round(_EDGE_SECONDS / step), ((round(_EDGE_SECONDS / step),) * 2, (0, 0), (0, 0))
-        theirs = _sample(reference, step)
-        ours, mirrored = (_sample(one, step / tempo) for one in (clip, mirror(clip)))
-        window = round(MEAN_SECONDS / step)
-        known = _movement(theirs, window)
-        own, turned = (
-            np.pad(_movement(one, window), beyond).reshape(len(one) + 2 * edge, -1)
-            for one in (ours, mirrored)
+        edge, window = round(_EDGE_SECONDS / step), round(MEAN_SECONDS / step)
+        poses = [Poses.of(one) for one in (reference, clip, mirror(clip))]
+        frames = [_choose_frames(reference, step), *[_choose_frames(clip, step / tempo)] * 2]
+        theirs, ours, mirrored = (
+            _movement(bone_directions(one.joints[chosen]), window)
+            for one, chosen in zip(poses, frames, strict=True)
         )
-        flat = known.reshape(len(known), -1)
+        ours, mirrored = (np.pad(one, ((edge, edge), (0, 0), (0, 0))) for one in (ours, mirrored))
+        known, own, turned = (one.reshape(len(one), -1) for one in (theirs, ours, mirrored))
+        first, second, third = (
+            bone_directions(one.measured[chosen]) for one, chosen in zip(poses, frames, strict=True)
+        )
         return cls(
-            (flat @ own.T, flat @ turned.T), ((flat**2).sum(axis=1), (own**2).sum(axis=1)),
-            (theirs, ours, mirrored), (reference.start, clip.start), (step, step / tempo), edge,
+            (known @ own.T, known @ turned.T), ((known**2).sum(axis=1), (own**2).sum(axis=1)),
+            (theirs, ours, mirrored), (first, second, third),
+            (reference.start, clip.start), (step, step / tempo), edge,
         )  # fmt: skip
 
     @property
@@ -88,6 +96,19 @@ class CostTable:
         own = running[ends] - running[np.arange(places)] + noise
         return np.asarray(1 - sums / np.sqrt(own * (self.energies[0][first:end].sum() + noise)))
 
+    def exchange_gains(self, first: int, end: int, start: int) -> tuple[float, float]:
+        """By how much arms, and legs, correlate better if left and right change places, at a place."""
+        theirs = self.movements[0][first:end]
+        places = np.arange(start, min(start + end - first, self.width))
+        gains = []
+        for bones in (_ARMS, _LEGS):
+            known = theirs[: len(places), bones]
+            plain, turned = (movement[places][:, bones] for movement in self.movements[1:])
+            noise = _TREMBLE * len(places)
+            energy = np.sqrt(((known**2).sum() + noise) * ((plain**2).sum() + noise))
+            gains.append(float((known * (turned - plain)).sum() / energy))
+        return gains[0], gains[1]
+
     def limb_degrees(self, first: int, end: int, start: int, *, mirrored: bool) -> FloatArray:
         """Degrees of each limb over a passage that begins at the clip's sample `start`; NaN where unseen.
 
@@ -103,17 +124,43 @@ class CostTable:
         angles = np.degrees(np.arccos(cosines))
         best = np.nan_to_num(_means(angles), nan=180.0).argmin(axis=0)
         chosen = angles[best, np.arange(angles.shape[1])]
-        limbs = [
-            _means(chosen[:, [_BONE_NUMBERS[bone] for bone in bones]].ravel()) for bones in LIMBS.values()
-        ]
-        return np.array(limbs, np.float32)
+        limbs = [chosen[:, bones].ravel() for bones in _NUMBERS.values()]
+        seen = np.array([np.isfinite(limb).mean() for limb in limbs]) >= _LEAST_SEEN
+        return np.where(seen, [_means(limb) for limb in limbs], np.nan).astype(np.float32)
+
+    def seen_shares(self, first: int, end: int, start: int) -> tuple[float, float]:
+        """The shares of arms and legs seen in a passage of the reference, and at a place of the clip.
+
+        What lies beyond an end of the clip does not count.
+        """
+        places = start - self.edge + np.arange(end - first)
+        own = self.directions[1]
+        inside = places[(places >= 0) & (places < len(own))]
+        theirs, ours = (
+            np.isfinite(rows[:, [*_ARMS, *_LEGS], 0]) for rows in (self.directions[0][first:end], own[inside])
+        )
+        return float(theirs.mean()), float(ours.mean()) if len(inside) else 0.0
+
+    def inside_share(self, start: int, length: int) -> float:
+        """The share of a place that lies within the clip."""
+        first, last = max(start, self.edge), min(start + length, self.width - self.edge)
+        return max(0, last - first) / length
+
+    def speeds(self, first: int, end: int, start: int) -> tuple[float, float]:
+        """How fast bones turn in a passage of the reference, and at a place of the clip; NaN if unseen."""
+        begin = max(start - self.edge, 0)
+        own = self.directions[1][begin : max(start - self.edge + end - first, begin)]
+        theirs, ours = (
+            np.linalg.norm(np.diff(rows, axis=0), axis=2) for rows in (self.directions[0][first:end], own)
+        )
+        return float(_means(theirs.ravel())), float(_means(ours.ravel()))
 
 
-def _sample(motion: Motion, step: float) -> FloatArray:
-    """The directions of the bones, one row per step: [samples, bones, 3]."""
+def _choose_frames(motion: Motion, step: float) -> NDArray[np.int64]:
+    """One frame per step."""
     count = max(1, int(motion.seconds / step))
     frames = ((np.arange(count) + 0.5) * step * motion.fps).astype(np.int64)
-    return bone_directions(motion.joints[np.minimum(frames, len(motion.joints) - 1), 1:])
+    return np.minimum(frames, len(motion.joints) - 1)
 
 
 def _movement(directions: FloatArray, window: int) -> Costs:

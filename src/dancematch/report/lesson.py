@@ -11,7 +11,8 @@ from dancematch.pipeline.counts.movement import count_dance
 from dancematch.pipeline.query import QueryDancer
 from dancematch.pipeline.wording import capitalise
 from dancematch.report.compare import Comparison
-from dancematch.report.diff import DiffPassage, diff_dances
+from dancematch.report.diff import diff_dances
+from dancematch.report.diff_passages import DiffPassage
 from dancematch.report.practice import list_practice
 from dancematch.types import Span
 
@@ -113,7 +114,8 @@ def _list_tempi(comparison: Comparison) -> Iterator[float]:
 def _describe(passage: DiffPassage, counts: Counts | None) -> DiffLine:
     if passage.reference is None:
         where = describe_seconds(passage.query) if passage.query else ""
-        return DiffLine(passage, where, f"Seconds {where} of the clip were added.")
+        fate = "were added" if passage.kind == "added" else "are not shown in the reference"
+        return DiffLine(passage, where, f"Seconds {where} of the clip {fate}.")
     where = name_span(passage.reference, counts)
     begin = capitalise(where) if counts else f"Seconds {where}"
     parts = ", ".join(passage.parts)
@@ -125,7 +127,11 @@ def _describe(passage: DiffPassage, counts: Counts | None) -> DiffLine:
         "changed": f"{begin} changed: {parts}",
         "mirrored": f"{begin} mirrored{also}",
         "moved": f"{begin} moved to {place}{turned}{also}",
+        "arms exchanged": f"{begin} with the arms exchanged{also}",
+        "legs exchanged": f"{begin} with the legs exchanged{also}",
         "left out": f"{begin} left out",
+        "not shown": f"{begin} not shown in the clip",
+        "hardly seen": f"{begin} hardly seen: too little of the body to compare",
     }[passage.kind]
     return DiffLine(passage, where, f"{text}.")
 

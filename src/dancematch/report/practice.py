@@ -1,4 +1,9 @@
-"""What the dancer of a clip should practise, in sentences: whole passages first, then limbs and timing."""
+"""What the dancer of a clip should practise, in sentences, as the diff has it.
+
+What was left out comes first, then what was moved, exchanged or mirrored, then what was changed, the largest
+difference first, each with its worst limb. What was kept is named for its timing alone; for a limb, as a
+detail, only if the diff has nothing else.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,18 +15,19 @@ from dancematch.pipeline.counts.counts import Counts, describe_eight_count
 from dancematch.report.compare import (
     BONES,
     LATEST_SECONDS,
+    LIMBS,
     Comparison,
     IntArray,
     Seconds,
     bone_directions,
     name_tendency,
 )
-from dancematch.report.diff import DiffPassage
+from dancematch.report.diff_passages import DiffKind, DiffPassage
+from dancematch.types import Span
 
 PRACTICE = 3  # things that are named
 PRACTICE_DEGREES = 25.0  # by which a bone is off over a whole count
 PRACTICE_SECONDS = 0.2  # by which the dancer is late or early over a whole count
-_PASSAGES = 2  # of the things, that may be passages
 _MOMENT_SECONDS = 0.5  # that stand for a count where there are none
 _LEAST_FRAMES = 3  # of a count, in which a bone is seen
 _OTHER_SIDE = {"left": "right", "right": "left"}
@@ -51,30 +57,78 @@ def list_practice(
         60 / _MOMENT_SECONDS, comparison.reference_motion.start, comparison.reference_motion.span.end,
         0.0, "movement",
     )  # fmt: skip
-    whole = list(_practise_passages(passages, grid, named=counts is not None))[:_PASSAGES]
-    faults = _choose_faults(list(_find_faults(comparison, grid, passages)))
-    mirrored = comparison.match.mirrored
-    single = [
-        _practise(one, _when(one.first, one.last, grid, counts is not None), mirrored) for one in faults
-    ]
-    return tuple([*whole, *single][:PRACTICE])
+    practice = _Practice(comparison, grid, named=counts is not None)
+    changes = [*practice.whole_passages(passages), *practice.changed_passages(passages)]
+    kept = [one for one in passages if one.kind == "kept"]
+    others = [*practice.timing(kept), *(practice.details(kept) if not changes else ())]
+    return tuple([*changes, *others][:PRACTICE])
 
 
-def _practise_passages(passages: Sequence[DiffPassage], grid: Counts, *, named: bool) -> Iterator[str]:
-    """The passages that are left out in the middle, mirrored or moved, the longest first."""
-    shown = [number for number, one in enumerate(passages) if one.query is not None]
-    text = {
-        "left out": "You leave something out {}: learn it again.",
-        "mirrored": "You dance the other way round {}: change sides there.",
-        "moved": "What comes {} you dance at another time: keep the order.",
-    }
-    known = [
-        (one.kind, one.reference)
-        for number, one in enumerate(passages)
-        if one.reference is not None and one.kind in text and shown and shown[0] <= number <= shown[-1]
-    ]
-    for kind, span in sorted(known, key=lambda one: -one[1].seconds):
-        yield text[kind].format(_when(*grid.within(span), grid, named))
+@dataclass(frozen=True)
+class _Practice:
+    """Sentences about a comparison."""
+
+    comparison: Comparison
+    grid: Counts
+    named: bool  # whether the grid is one of counts, not of moments
+
+    def whole_passages(self, passages: Sequence[DiffPassage]) -> Iterator[str]:
+        """The passages that are left out, then those in another place or on the other side; longest first."""
+        known = [
+            (one.kind != "left out", -one.reference.seconds, _PASSAGES[one.kind], one.reference)
+            for one in passages
+            if one.reference is not None and one.kind in _PASSAGES
+        ]
+        for _, _, text, span in sorted(known, key=lambda one: one[:2]):
+            yield text.format(self.when(*self.grid.within(span)))
+
+    def changed_passages(self, passages: Sequence[DiffPassage]) -> Iterator[str]:
+        """One sentence per changed passage, the largest difference first."""
+        changed = [one for one in passages if one.kind == "changed"]
+        for passage in sorted(changed, key=lambda one: -(one.degrees or 0.0)):
+            limbs = set(passage.parts)
+            faults = [
+                one for one in _find_faults(self.comparison, self.grid, [passage])
+                if _name_limb(one.what) in limbs
+            ]  # fmt: skip
+            worst = _choose_faults(faults)[:1]
+            yield self.practise(worst[0]) if worst else self._look_again(passage)
+
+    def _look_again(self, passage: DiffPassage) -> str:
+        """A limb does something else altogether: there is no way to bring it."""
+        part = passage.parts[0] if passage.parts else "body"
+        what = _swap_sides(part) if self.comparison.match.mirrored else part
+        span = passage.reference or Span(0.0, self.grid.seconds_per_count)
+        return f"Your {what} does something else {self.when(*self.grid.within(span))}: watch the reference."
+
+    def timing(self, kept: Sequence[DiffPassage]) -> list[str]:
+        """Where the dancer is late or early. Where movements are other ones, their timing says nothing."""
+        return [
+            self.practise(one) for one in _choose_faults(list(_find_delays(self.comparison, self.grid, kept)))
+        ]
+
+    def details(self, kept: Sequence[DiffPassage]) -> list[str]:
+        """Limbs that are off for a count in what is kept on the whole."""
+        faults = _choose_faults(list(_find_faults(self.comparison, self.grid, kept)))
+        sentences = [self.practise(one) for one in faults]
+        return [f"A detail: {one[0].lower()}{one[1:]}" for one in sentences]
+
+    def practise(self, fault: _Fault) -> str:
+        """What to do about a fault."""
+        return _practise(fault, self.when(fault.first, fault.last), self.comparison.match.mirrored)
+
+    def when(self, first: int, last: int) -> str:
+        """The counts from `first` to `last` or, without counts, the seconds."""
+        return _when(first, last, self.grid, self.named)
+
+
+_PASSAGES: dict[DiffKind, str] = {
+    "left out": "You leave something out {}: learn it again.",
+    "mirrored": "You dance the other way round {}: change sides there.",
+    "moved": "What comes {} you dance at another time: keep the order.",
+    "arms exchanged": "You take the other arm {}: let left and right arm change places.",
+    "legs exchanged": "You take the other leg {}: let left and right leg change places.",
+}
 
 
 def _when(first: int, last: int, grid: Counts, named: bool) -> str:
@@ -88,11 +142,8 @@ def _when(first: int, last: int, grid: Counts, named: bool) -> str:
 
 
 def _find_faults(comparison: Comparison, grid: Counts, passages: Sequence[DiffPassage]) -> Iterator[_Fault]:
-    """Every fault in the passages that both dance in the same order and on the same side."""
-    kept = [one for one in passages if one.kind == "kept"]
-    frames, late = _frames_by_count(
-        comparison, grid, [*kept, *(one for one in passages if one.kind == "changed")]
-    )
+    """Every bone that is off in these passages."""
+    frames, _ = _frames_by_count(comparison, grid, passages)
     apart = bone_directions(comparison.query_joints) - bone_directions(comparison.reference_joints)
     for number, bone in enumerate(BONES):
         seen = np.isfinite(comparison.degrees[:, number])
@@ -103,8 +154,11 @@ def _find_faults(comparison: Comparison, grid: Counts, passages: Sequence[DiffPa
             if degrees >= PRACTICE_DEGREES:
                 kinds[count] = (name_tendency(apart[rows, number]), degrees)
         yield from _join_counts(bone, kinds)
-    # Where movements are other ones, their timing says nothing.
-    frames, late = _frames_by_count(comparison, grid, kept)
+
+
+def _find_delays(comparison: Comparison, grid: Counts, passages: Sequence[DiffPassage]) -> Iterator[_Fault]:
+    """Where these passages are late or early."""
+    frames, late = _frames_by_count(comparison, grid, passages)
     delays = {count: float(np.median(late[rows])) for count, rows in frames.items()}
     yield from _join_counts(
         _TIMING,
@@ -157,15 +211,16 @@ def _choose_faults(faults: Sequence[_Fault]) -> list[_Fault]:
     """The worst, each of another limb: a fault of the upper arm is one of the forearm too."""
     chosen: list[_Fault] = []
     for one in sorted(faults, key=lambda one: (-one.weight, one.first, one.what)):
-        # Without a tendency there is no advice to give, unless there is nothing better.
-        if one.tendency and all(_limb(one.what) != _limb(other.what) for other in chosen):
+        # Without a tendency there is no advice to give.
+        if one.tendency and all(_name_limb(one.what) != _name_limb(other.what) for other in chosen):
             chosen.append(one)
     return chosen[:PRACTICE]
 
 
-def _limb(bone: str) -> str:
-    side, _, part = bone.partition(" ")
-    return f"{side} {'arm' if part in ('upper arm', 'forearm') else 'leg'}" if part else bone
+def _name_limb(bone: str) -> str:
+    """The part of the body that a bone belongs to, as the diff names it."""
+    limb = next((limb for limb, bones in LIMBS.items() if bone in bones), bone)
+    return limb.replace("_", " ")
 
 
 # ---- sentences

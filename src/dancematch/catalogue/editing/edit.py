@@ -13,7 +13,6 @@ from sqlalchemy.exc import IntegrityError
 from dancematch.catalogue.editing.images import (
     Images,
     SearchedDifferently,
-    etag_of,
     etags_of,
     parse_log,
     read_images,
@@ -109,14 +108,6 @@ class CatalogueEditor:
                 f"{self._database.where}: what was kept of the last edit is damaged, and it cannot be "
                 f"undone; the next edit replaces it"
             ) from None
-
-    @repeated
-    def etag(self, dance: str) -> str:
-        """Return a text that changes whenever what people say of a dance or its recordings does."""
-        with self._database.transaction() as connection:
-            key = require_dances(connection, self._database.where, [dance])[dance]
-            images = read_images(connection, [key])
-            return etag_of(images, next(iter(images.dances)))
 
     def _resolve(
         self, connection: sa.Connection, wanted: Sequence[Edit], expected: Mapping[str, str]

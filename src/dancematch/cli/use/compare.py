@@ -39,7 +39,7 @@ class ComparisonOptions:
     )  # fmt: skip
     plot: Path | None = option(
         "--plot", type=file_path(),
-        help="Draw which passages are kept, changed, moved, mirrored, left out (.png, .svg, .pdf).",
+        help="Draw what is kept, changed, moved, mirrored, exchanged, left out (.png, .svg, .pdf).",
     )  # fmt: skip
     force: bool = option("--force", is_flag=True, help="Replace a file that is there.")
     model: str | None = option("--model", help=MODEL_HELP)
@@ -54,7 +54,8 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
     """Lay CLIP beside REFERENCE (videos or motion files) and say where the dancers differ.
 
     The choreography comes first, in the counts of the reference: what CLIP keeps, changes, moves, mirrors,
-    leaves out and adds, and what to practise. Counts follow the music of REFERENCE, or its movement.
+    dances with arms or legs exchanged, leaves out and adds, what one of the two does not show, and what to
+    practise. Counts follow the music of REFERENCE, or its movement.
     Differences are angles between the directions of their bones, both dancers turned to face
     forward; one motion by two characters on video is 3 to 10 degrees apart, as a pose estimator
     sees it. Exits with 0 if the two are a match or a possible match and with 3 if they are none.

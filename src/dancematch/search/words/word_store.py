@@ -52,6 +52,8 @@ class Bones(NamedTuple):
 
 
 EMPTY = Segments(np.zeros((0, 1), np.uint8), np.zeros((0, 1), np.uint8), np.zeros(1, np.int64))
+for _array in (EMPTY.words, EMPTY.offsets):  # as those of other segments: kernels are compiled for one kind
+    _array.flags.writeable = False
 
 
 def unpack_words(packed: PackedWords) -> Segments:

@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from dancematch.pipeline.counts.counts import COUNTS_PER_BAR, Counts, CountsSource
-from dancematch.report.diff import DiffKind
+from dancematch.report.diff_passages import DiffKind
 from dancematch.report.lesson import BeatPair, Lesson
 from dancematch.server.schemas.base import with_example
 from dancematch.types import Span
