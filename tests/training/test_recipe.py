@@ -48,7 +48,7 @@ def test_a_toml_file_changes_the_preset(tmp_path):
         ({"training": {"patience": -1}}, "patience must be 0 or more"),
         ({"training": {"weight_decay": -0.1}}, "weight_decay must be 0 or more"),
         ({"network": {"layout": "parts9"}}, "layout must be one of"),
-        ({"network": {"patch_frames": 7}}, "crop_frames must be a multiple of patch_frames, got 128 and 7"),
+        ({"network": {"patch_frames": 7}}, "crop_frames must be a multiple of patch_frames, got 64 and 7"),
         ({"weights": {"contrastive": -1.0}}, "contrastive must be 0 or more, got -1.0"),
         ({"weights": {"positions": float("nan")}}, "positions must be 0 or more, got nan"),
         ({"views": 3}, "views must be a table"),

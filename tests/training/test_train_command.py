@@ -130,4 +130,4 @@ def test_help_says_what_the_choices_mean():
     printed = " ".join(run_main("train", "--help").out.split())
 
     assert "words depend on their place in a chunk" in printed
-    assert "seven body parts' posture and movement (networks only)" in printed
+    assert "seven body parts, for these and seven ways in which they go together" in printed

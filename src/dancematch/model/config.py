@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from dancematch.errors import InputError
-from dancematch.model.parts import LAYOUTS, shows_movement
+from dancematch.model.parts import LAYOUTS
 from dancematch.motion import CANONICAL
 
 POSITIONS = ("relative", "sinusoid")
@@ -23,7 +23,7 @@ class NetworkConfig:
     a frame without. A step is a patch, and has one word per channel.
     """
 
-    layout: str = "parts7-movement7"
+    layout: str = "parts14"
     vocabulary: int = 256  # words per channel
     patch_frames: int = 4
     dim: int = 48
@@ -36,7 +36,6 @@ class NetworkConfig:
     projected: bool = True  # False: a word stands for the flattened patch of all joints
     unit: bool = False  # latents have length 1
     hung: bool = True  # the encoder sees a limb from where it hangs; False: from the pelvis
-    movement_frames: int = 120  # whose mean channels of movement subtract, around each frame
     # The encoder's joints attend to joints of their own limb only. Where all attend to all, the word of every
     # part soon describes the whole body, and such parts cannot recombine.
     limbs_apart: bool = True
@@ -50,7 +49,7 @@ class NetworkConfig:
             self.positions in POSITIONS,
             f"positions must be one of {', '.join(POSITIONS)}, got {self.positions!r}",
         )
-        for name in ("patch_frames", "dim", "layers", "heads", "latent", "movement_frames", "chunk"):
+        for name in ("patch_frames", "dim", "layers", "heads", "latent", "chunk"):
             _require(getattr(self, name) >= 1, f"{name} must be at least 1, got {getattr(self, name)}")
         _require(2 <= self.vocabulary <= 1 << 16, f"vocabulary must be 2 to 65536, got {self.vocabulary}")
         _require(self.dim % self.heads == 0, f"{self.heads} heads cannot share {self.dim} dimensions evenly")
@@ -96,9 +95,7 @@ class NetworkConfig:
         """How many steps to each side can change a word; None: all that are shown at once."""
         if self.positions != "relative":
             return None
-        tokens = self.layers * self.window * self.token_frames
-        movement = self.movement_frames // 2 if any(map(shows_movement, self.channels)) else 0
-        return -(-max(tokens, movement) // self.patch_frames)
+        return -(-self.layers * self.window * self.token_frames // self.patch_frames)
 
 
 def _require(condition: bool, message: str) -> None:

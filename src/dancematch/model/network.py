@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dancematch.model.config import NetworkConfig
-from dancematch.model.parts import HANGS_FROM, LAYOUTS, joint_places, limb_of, shows_movement
+from dancematch.model.parts import HANGS_FROM, LAYOUTS, joint_places, limb_of
 from dancematch.model.quantiser import Quantiser, QuantiserLosses
 from dancematch.motion import CANONICAL
 
@@ -249,10 +249,8 @@ class Encoder(Normalised):
         self.origins = joint_places(tuple(HANGS_FROM.get(joint, joint) for joint in CANONICAL.joints))
         hangs = torch.tensor([[joint in HANGS_FROM] for joint in CANONICAL.joints])
         self.register_buffer("hangs", hangs, persistent=False)
-        parts = LAYOUTS[config.layout].items() if config.projected else ()
-        self.heads = nn.ModuleList(
-            PartHead(config, joint_places(joints), movement=shows_movement(name)) for name, joints in parts
-        )
+        parts = LAYOUTS[config.layout].values() if config.projected else ()
+        self.heads = nn.ModuleList(PartHead(config, joint_places(part)) for part in parts)
 
     def forward(self, motion: Tensor, codebook: Tensor | None = None) -> Tensor:
         """[B, T, V, 3] -> [B, S, C, code dim]; frames beyond the last whole patch are left out.
@@ -264,10 +262,9 @@ class Encoder(Normalised):
         raw = self._tokens(features)  # [V, B, N, token frames * 4]
         codes = codebook.detach() if codebook is not None and self.config.codebook_attention else None
         x = self.transformer(self.embed(raw), codes)
-        x = self._patches(x)  # [B, S, V, a patch of the joint]
+        x, raw = self._patches(x), self._patches(raw)  # [B, S, V, a patch of the joint]
         if self.config.projected:
-            shown = self.raw_patches(motion[:, :frames])
-            latents = torch.stack([head(x, shown[head.movement]) for head in self.part_heads], dim=2)
+            latents = torch.stack([head(x, raw) for head in self.heads], dim=2)
         else:
             latents = self._flattened(x)
         return F.normalize(latents, dim=-1) if self.config.unit else latents
@@ -283,29 +280,15 @@ class Encoder(Normalised):
             return motion
         return torch.where(self.hangs, motion - motion[..., self.origins, :], motion)
 
-    def raw_patches(self, motion: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what heads of posture and of movement see: [B, T, V, 3] -> [B, S, V, P * 4] each.
-
-        Without channels of movement the second is the first.
-        """
-        posture = self._patches(self._tokens(self._features(motion)))
-        if not any(head.movement for head in self.part_heads):
-            return posture, posture
-        return posture, self._patches(self._tokens(self._movement(motion)))
+    def raw_patches(self, motion: Tensor) -> Tensor:
+        """Return what the heads see of the coordinates: [B, T, V, 3] -> [B, S, V, P * 4]."""
+        return self._patches(self._tokens(self._features(motion)))
 
     def _features(self, motion: Tensor) -> Tensor:
         motion = self.hung(motion)
         unseen = motion.isnan().any(dim=-1, keepdim=True)
         normalised = (motion - self.mean) / self.scale
         return torch.cat([normalised.where(~unseen, 0.0), unseen.to(motion.dtype)], dim=-1)
-
-    def _movement(self, motion: Tensor) -> Tensor:
-        """Return each joint in the picture plane minus its mean over the frames around: [B, T, V, 4]."""
-        features = self._features(motion)
-        seen = 1 - features[..., 3:]
-        around = _sum_around(torch.cat([features[..., :2], seen], dim=-1), self.config.movement_frames // 2)
-        moving = (features[..., :2] - around[..., :2] / around[..., 2:].clamp_min(1)) * seen
-        return torch.cat([moving, torch.zeros_like(seen), features[..., 3:]], dim=-1)
 
     def _tokens(self, features: Tensor) -> Tensor:
         grouped = features.unflatten(1, (-1, self.config.token_frames))  # [B, N, frames, V, 4]
@@ -321,22 +304,12 @@ class Encoder(Normalised):
         return x.unflatten(-1, (-1, self.config.dim)).transpose(2, 3).flatten(2).unsqueeze(2)
 
 
-def _sum_around(values: Tensor, reach: int) -> Tensor:
-    """Return the sum over up to `reach` frames to each side, of those that are shown: [B, T, ...]."""
-    frames = values.shape[1]
-    rows = values.flatten(2).transpose(1, 2)  # [B, n, T]
-    # Not by differences of running sums: rounding would then depend on where a chunk begins.
-    means = F.avg_pool1d(rows, 2 * reach + 1, stride=1, padding=reach)[..., :frames]
-    return (means * (2 * reach + 1)).transpose(1, 2).reshape(values.shape)
-
-
 class PartHead(nn.Module):
-    """A body part's latent: from its joints' tokens, and straight from its coordinates or their movement."""
+    """A body part's latent: from its joints' tokens, and straight from its coordinates."""
 
-    def __init__(self, config: NetworkConfig, places: Sequence[int], *, movement: bool = False) -> None:
+    def __init__(self, config: NetworkConfig, places: Sequence[int]) -> None:
         super().__init__()
         self.places = list(places)
-        self.movement = movement
         frames, tokens = config.patch_frames, config.patch_frames // config.token_frames
         self.project = nn.Linear(len(self.places) * tokens * config.dim, config.latent)
         self.skip = nn.Linear(len(self.places) * frames * FEATURES, config.latent)

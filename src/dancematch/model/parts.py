@@ -38,21 +38,9 @@ PARTS14: Parts = {
     "body": _TORSO + _LEFT_ARM + _RIGHT_ARM + _LEFT_LEG + _RIGHT_LEG,
 }
 
-# A channel of this ending shows how its part moves in the picture plane about its mean of some seconds: what
-# two people have in common who hold themselves differently, and what a camera sees well.
-_MOVEMENT = "_movement"
-PARTS7_MOVEMENT7: Parts = {**PARTS7, **{name + _MOVEMENT: joints for name, joints in PARTS7.items()}}
-
 WHOLE: Parts = {"body": _TORSO + _LEFT_ARM + _RIGHT_ARM + _LEFT_LEG + _RIGHT_LEG}
 
-LAYOUTS: Mapping[str, Parts] = {
-    "parts7": PARTS7,
-    "parts14": PARTS14,
-    "parts7-movement7": PARTS7_MOVEMENT7,
-    "parts14-movement7": {**PARTS14, **PARTS7_MOVEMENT7},
-    "whole": WHOLE,
-}
-POSTURE_LAYOUTS = ("parts7", "parts14", "whole")  # without channels of movement
+LAYOUTS: Mapping[str, Parts] = {"parts7": PARTS7, "parts14": PARTS14, "whole": WHOLE}
 
 # Where each limb hangs: a wrist relative to its shoulder says more about a dance than relative to the pelvis.
 HANGS_FROM: Mapping[str, str] = {
@@ -61,11 +49,6 @@ HANGS_FROM: Mapping[str, str] = {
     **{f"{side}_{joint}": f"{side}_hip" for side in ("left", "right") for joint in ("knee", "ankle")},
 }
 LIMBS = (_LEFT_ARM, _RIGHT_ARM, _LEFT_LEG, _RIGHT_LEG)  # the rest is the trunk
-
-
-def shows_movement(channel: str) -> bool:
-    """Return whether a channel shows movement about a mean, not posture."""
-    return channel.endswith(_MOVEMENT)
 
 
 def limb_of(joint: str) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dancematch.errors import InputError
 from dancematch.model.kmeans import KMeansTokeniser, PartWords, patch_features
-from dancematch.model.parts import LAYOUTS, POSTURE_LAYOUTS
+from dancematch.model.parts import LAYOUTS
 from dancematch.motion import canonicalise
 from dancematch.types import FloatArray, Motion
 
@@ -24,8 +24,8 @@ def fit_kmeans(
     on_part: Callable[[str], None] = lambda _: None,
 ) -> KMeansTokeniser:
     """A tokeniser with one vocabulary per body part of `layout`, fitted on all patches of `motions`."""
-    if layout not in POSTURE_LAYOUTS:
-        raise InputError(f"layout must be one of {', '.join(POSTURE_LAYOUTS)}, got {layout!r}")
+    if layout not in LAYOUTS:
+        raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
     if seed < 0:
         raise InputError(f"seed must be 0 or more, got {seed}")
     if not motions:

@@ -72,8 +72,8 @@ class TrainingRecipe:
     """The operational numbers of a run."""
 
     steps: int = 300
-    batch: int = 24  # pairs of crops
-    crop_frames: int = 128  # as long as channels of movement see: movement_frames
+    batch: int = 48  # pairs of crops
+    crop_frames: int = 64
     seed: int = 0
     optimiser: str = "adamw"
     learning_rate: float = 1e-3
@@ -157,7 +157,6 @@ RECIPES = {
     "paper": TrainingRecipe(
         steps=20_000,
         batch=16,
-        crop_frames=64,
         optimiser="adam",
         learning_rate=1e-4,
         weight_decay=0.0,

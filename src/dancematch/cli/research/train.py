@@ -53,9 +53,9 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
 @click.option("--steps", type=click.IntRange(1), help="How long to train.")
 @click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT, as it was planned.")
 @click.option(
-    "--layout", type=click.Choice(["parts7-movement7", "parts7", "parts14", "whole"]),
-    help="Words for seven body parts' posture and movement (networks only), for their posture, for these "
-    "and seven ways in which they go together, or for the whole body at once.",
+    "--layout", type=click.Choice(["parts7", "parts14", "whole"]),
+    help="Words for seven body parts, for these and seven ways in which they go together, or for the "
+    "whole body at once.",
 )  # fmt: skip
 @click.option("--vocabulary", type=click.IntRange(2, 4096), help="Words per body part.")
 @click.option("--seed", type=click.IntRange(0))

@@ -66,20 +66,17 @@ class Learner(nn.Module):
         """
         rng = np.random.default_rng(self.recipe.seed)
         generator = Generator().manual_seed(self.recipe.seed)
-        # Of both sides of the pairs: what heads of posture see, and what heads of movement see.
-        sides: tuple[list[list[Tensor]], list[list[Tensor]]] = ([[], []], [[], []])
+        sides: tuple[list[Tensor], list[Tensor]] = ([], [])
         for _ in range(self.recipe.head_batches):
             batch = sampler.draw(rng)
             for side, crops in enumerate((batch.first, batch.second)):
                 view = perturb_crops(torch.from_numpy(crops), self.recipe.views, generator)
-                for kind, patches in enumerate(self.model.encoder.raw_patches(view)):
-                    sides[side][kind].append(patches.flatten(0, 1)[batch.matches[:, side]])  # [n, V, P * 4]
-        first, second = ([torch.cat(patches).numpy() for patches in side] for side in sides)
+                patches = self.model.encoder.raw_patches(view).flatten(0, 1)  # [B S, V, P * 4]
+                sides[side].append(patches[batch.matches[:, side]])
+        first, second = torch.cat(sides[0]).numpy(), torch.cat(sides[1]).numpy()
         for head in self.model.encoder.part_heads:
             weight, bias = fit_part_discriminant(
-                first[head.movement][:, head.places],
-                second[head.movement][:, head.places],
-                self.plan.network.latent,
+                first[:, head.places], second[:, head.places], self.plan.network.latent
             )
             head.skip.weight.copy_(torch.from_numpy(weight))
             head.skip.bias.copy_(torch.from_numpy(bias))

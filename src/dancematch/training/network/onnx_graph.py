@@ -109,14 +109,12 @@ def build_decoder(model: MotionModel) -> bytes:
 def add_encoder(graph: OnnxGraph, module: Encoder, motion: str, codebook: Tensor) -> str:
     """[1, T, V, 3] -> [S, C, code dim]."""
     config = module.config
-    features = _add_features(graph, module, _trim_to_patches(graph, module, motion))
-    raw = _add_tokens(graph, module, features)
+    raw = _add_tokens(graph, module, _add_features(graph, module, _trim_to_patches(graph, module, motion)))
     codes = codebook if config.codebook_attention else None
     x = add_transformer(graph, module.transformer, add_joint_linear(graph, module.embed, raw), codes)
     x, raw = _group_patches(graph, module, x), _group_patches(graph, module, raw)  # [S, V, patch]
     if config.projected:
-        shown = (raw, _add_movement_patches(graph, module, features))
-        heads = [add_part_head(graph, head, x, shown[head.movement]) for head in module.part_heads]
+        heads = [add_part_head(graph, head, x, raw) for head in module.part_heads]
         latents = graph("Concat", *(graph("Unsqueeze", head, [1]) for head in heads), axis=1)
     else:
         by_joint = graph("Reshape", x, [0, 0, -1, config.dim])  # [S, V, tokens per patch, D]
@@ -142,31 +140,6 @@ def _add_features(graph: OnnxGraph, module: Encoder, motion: str) -> str:
     normalised = graph("Div", graph("Sub", motion, module.mean), module.scale)
     seen = graph("Where", graph("Cast", unseen, to=TensorProto.BOOL), 0.0, normalised)
     return graph("Concat", seen, unseen, axis=-1)
-
-
-def _add_movement_patches(graph: OnnxGraph, module: Encoder, features: str) -> str:
-    """What heads of movement see, if there are any: [T, V, 4] -> [S, V, P * 4]."""
-    if not any(head.movement for head in module.part_heads):
-        return ""
-    plane = graph("Slice", features, [0], [2], [2])  # [T, V, 2]
-    unseen = graph("Slice", features, [3], [4], [2])
-    seen = graph("Sub", 1.0, unseen)
-    around = _sum_around(graph, graph("Concat", plane, seen, axis=2), module.config.movement_frames // 2)
-    count = graph("Max", graph("Slice", around, [2], [3], [2]), 1.0)
-    mean = graph("Div", graph("Slice", around, [0], [2], [2]), count)
-    moving = graph("Mul", graph("Sub", plane, mean), seen)
-    movement = graph("Concat", moving, graph("Mul", seen, 0.0), unseen, axis=2)
-    return _group_patches(graph, module, _add_tokens(graph, module, movement))
-
-
-def _sum_around(graph: OnnxGraph, values: str, reach: int) -> str:
-    """[T, V, n] -> [T, V, n]."""
-    size = 2 * reach + 1
-    shape = graph("Shape", values)
-    rows = graph("Unsqueeze", graph("Transpose", graph("Flatten", values, axis=1), perm=[1, 0]), [0])
-    means = graph("AveragePool", rows, kernel_shape=[size], pads=[reach, reach], count_include_pad=1)
-    sums = graph("Mul", graph("Squeeze", means, [0]), float(size))
-    return graph("Reshape", graph("Transpose", sums, perm=[1, 0]), shape)
 
 
 def _add_tokens(graph: OnnxGraph, module: Encoder, features: str) -> str:
