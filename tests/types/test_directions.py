@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dance_samples import dance
-from dancematch.directions import BONES, bone_directions, mirror_bones
-from dancematch.motion import mirror, to_body15
+from dancematch.directions import BONES, bone_directions, fingerprint_bones, mirror_bones, turned_bones
+from dancematch.motion import camera_angle, face_camera, mirror, to_body15
 from dancematch.types import BONE_SCALE, BONES_UNSEEN, Motion
 
 FRAMES = 4
@@ -73,3 +73,46 @@ def test_a_bone_that_swings_is_seen_to_swing():
     place = [end for _, end in BONES].index("left_wrist")
 
     assert np.sin(np.pi / 4) * BONE_SCALE == pytest.approx(found[:, 2 * place + 1].max(), abs=6)
+
+
+def filmed_from(degrees: float, motion: Motion) -> Motion:
+    """The dancer as a camera sees that has gone round."""
+    angle = np.radians(degrees)
+    around = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    return moved(motion, (motion.joints @ around.T).astype(np.float32))
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 3), st.floats(-180, 180))
+def test_a_camera_that_goes_round_is_noticed_and_undone(number, degrees):
+    """Wherever the camera stands, the dancer faces it in the end, and its angle is what it went by."""
+    front = face_camera(to_body15(dance(number)))
+    filmed = filmed_from(degrees, front)
+
+    assert abs(degrees) == pytest.approx(camera_angle(filmed), abs=0.5)
+    assert np.abs(face_camera(filmed).joints - front.joints).max() < 1e-3
+
+
+@pytest.mark.parametrize("degrees", [0, 20, 60, 100, 150, 180])
+def test_one_of_two_sides_is_the_front(degrees):
+    """A fingerprint has the dancer as filmed, from behind turned round; queries from a side have both."""
+    front = face_camera(to_body15(dance(1)))
+    filmed = filmed_from(degrees, front)
+    as_front, as_filmed = bone_directions(front, FRAMES), bone_directions(filmed, FRAMES)
+    own, other = fingerprint_bones(filmed, FRAMES), turned_bones(filmed, FRAMES)
+
+    assert np.abs(own.astype(int) - (as_front if degrees > 120 else as_filmed)).max() <= 1
+    if degrees < 30:
+        assert other is None
+    else:
+        assert np.abs(other.astype(int) - (as_filmed if degrees > 120 else as_front)).max() <= 1
+
+
+def test_a_dancer_who_turns_round_and_round_is_filmed_from_no_side():
+    motion = to_body15(dance(1))
+    frames = len(motion.joints)
+    turning = [filmed_from(360 * at / frames, motion).joints[at] for at in range(frames)]
+    spun = moved(motion, np.stack(turning))
+
+    assert camera_angle(spun) is None
+    assert turned_bones(spun, FRAMES) is None

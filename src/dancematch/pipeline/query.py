@@ -49,7 +49,7 @@ class QueryDancer:
         words, mirrored = self.turned
         return (*plain, Query(words, False, self.dancer, True), Query(mirrored, True, self.dancer, True))
 
-    def query_of(self, match: Match) -> Query:
+    def variant(self, match: Match) -> Query:
         """The variant that a match was found with."""
         asked = match.mirrored, match.turned
         return next(one for one in self.queries() if (one.mirrored, one.turned) == asked)
@@ -77,7 +77,7 @@ class QueryClip:
 
     def variant(self, match: Match) -> Query:
         """The variant that a match was found by."""
-        return self.dancer(match.dancer).query_of(match)
+        return self.dancer(match.dancer).variant(match)
 
 
 def holds_words(path: Path) -> bool:

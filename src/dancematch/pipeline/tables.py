@@ -40,7 +40,7 @@ _SPAN_COLUMNS = {"span.start": "double", "span.end": "double"}
 _MATCH_COLUMNS = {
     "dancer": "int64", "dance_id": "string", "dance": "string", "score": "double",
     "query.start": "double", "query.end": "double", "reference.start": "double", "reference.end": "double",
-    "mirrored": "bool", "tempo": "double", "recording": "string", "recording_id": "string",
+    "mirrored": "bool", "turned": "bool", "tempo": "double", "recording": "string", "recording_id": "string",
     "reference_dancer": "int64",
     "track": "int64", "segment.start": "double", "segment.end": "double", "verdict": "string",
     "log_ratio": "double", "evalue": "double", "same_performance": "bool",

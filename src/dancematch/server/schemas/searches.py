@@ -23,7 +23,7 @@ class MatchResponse(Match):
 
     __pydantic_config__ = with_example(
         dance_id="d3f0c2a9b8e7d6c", dance="Thriller", score=0.68, query={"start": 0.0, "end": 8.8},
-        reference={"start": 12.1, "end": 20.9}, mirrored=False, tempo=1.0, dancer=1,
+        reference={"start": 12.1, "end": 20.9}, mirrored=False, turned=False, tempo=1.0, dancer=1,
         recording="thriller.mp4",
         recording_id="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", reference_dancer=1,
         track=7, segment=None,
