@@ -1,14 +1,16 @@
 """The directions of ten bones in the picture, step by step: what synchrony is measured on.
 
 A pose estimator sees the picture plane well and depth badly, so a bone's direction is its (x, y) part in
-the camera's own frame: the dancer is not turned to face forward. The mean over a few seconds is posture
-and is subtracted; what remains is movement and its timing.
+the camera's own frame: the dancer is not turned to face forward in every frame. Known dances are mostly
+filmed from the front: a dancer who is filmed from behind is turned round as a whole, and a query from a side
+is compared as filmed and turned. The mean over a few seconds is posture and is subtracted; what remains is
+movement and its timing.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dancematch.motion import clean, to_body15
+from dancematch.motion import camera_angle, clean, face_camera, to_body15
 from dancematch.skeletons import BODY15
 from dancematch.types import BONE_SCALE, BONES_UNSEEN, BoneArray, FloatArray, Motion
 
@@ -16,6 +18,8 @@ _SIDES = [(f"{side}_{part}", f"{side}_{end}") for side in ("left", "right") for 
           (("shoulder", "elbow"), ("elbow", "wrist"), ("hip", "knee"), ("knee", "ankle"))]  # fmt: skip
 BONES = (("pelvis", "neck"), ("neck", "head"), *_SIDES)
 MEAN_SECONDS = 4.0  # window of the mean that is subtracted
+SIDE_DEGREES = 30.0  # from which a dancer is not filmed from the front
+BEHIND_DEGREES = 120.0
 BONE_SEEN_FROM = 0.5  # visibility of both ends from which a bone is seen
 
 _MIRROR = [0, 1, *range(6, 10), *range(2, 6)]
@@ -34,6 +38,24 @@ def bone_directions(motion: Motion, frames: int) -> BoneArray:
     scaled = np.clip(np.round(BONE_SCALE * moving), -127, 127)
     steps = len(scaled)
     return np.where(seen[:, :, None], scaled, BONES_UNSEEN).astype(np.int8).reshape(steps, 2 * len(BONES))
+
+
+def fingerprint_bones(motion: Motion, frames: int) -> BoneArray:
+    """Return `bone_directions`, of a dancer who is filmed from behind as if it were from the front.
+
+    The picture is then seen from its other side, which needs no depth.
+    """
+    angle = camera_angle(motion)
+    behind = angle is not None and angle > BEHIND_DEGREES
+    return bone_directions(face_camera(motion) if behind else motion, frames)
+
+
+def turned_bones(motion: Motion, frames: int) -> BoneArray | None:
+    """Return the other of as filmed and as if from the front; None for a dancer filmed from the front."""
+    angle = camera_angle(motion)
+    if angle is None or angle < SIDE_DEGREES:
+        return None
+    return bone_directions(motion if angle > BEHIND_DEGREES else face_camera(motion), frames)
 
 
 def mirror_bones(bones: BoneArray) -> BoneArray:

@@ -7,6 +7,7 @@ removes (travel and turning) stays visible in one virtual `root` joint.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,6 +21,7 @@ CANONICAL_VERSION = 1  # raised with every change of the canonical frame: part o
 FPS = 30.0
 GAP_SECONDS = 0.5  # a joint unseen for longer than this stays unseen
 SMOOTHING_SECONDS = 0.24  # window of the smoother: a beat at 180 bpm is longer
+STEADY_HEADING = 0.3  # length of the mean of unit vectors from which a dancer is filmed from one side
 HEADING_SECONDS = 0.5  # the facing direction follows turns, not every twist of the hips
 
 CANONICAL = Skeleton(
@@ -196,6 +198,28 @@ def heading(joints: FloatArray) -> FloatArray:
         return np.tile(np.array([1, 0], dtype=np.float32), (len(joints), 1))
     latest = known[np.maximum(np.searchsorted(known, np.arange(len(joints)), side="right") - 1, 0)]
     return np.asarray(smooth[latest] / length[latest, None], dtype=np.float32)
+
+
+def camera_angle(motion: Motion) -> float | None:
+    """Return from where the dancer is filmed on average: 0 from the front, 90 from a side, 180 from behind.
+
+    In degrees; None for a dancer who turns so much that there is no such side.
+    """
+    lateral = _mean_heading(motion)
+    if float(np.linalg.norm(lateral)) < STEADY_HEADING:
+        return None
+    return float(np.degrees(np.abs(np.arctan2(lateral[1], lateral[0]))))
+
+
+def face_camera(motion: Motion) -> Motion:
+    """Return the motion turned as a whole about the vertical: on average it is then filmed from the front."""
+    lateral = _mean_heading(motion)
+    sides = np.tile(lateral / max(float(np.linalg.norm(lateral)), 1e-6), (len(motion.joints), 1))
+    return replace(motion, joints=_turn(motion.joints, sides).astype(np.float32))
+
+
+def _mean_heading(motion: Motion) -> FloatArray:
+    return np.asarray(heading(clean(to_body15(motion)).joints).mean(axis=0))
 
 
 def _turn(points: FloatArray, lateral: FloatArray) -> FloatArray:

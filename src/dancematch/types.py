@@ -345,6 +345,7 @@ class Match(ShownInNotebooks):
     evalue: float | None = None  # how many dances of such a ratio a search of the catalogue gives by accident
     same_performance: bool = False  # the very same one, copied or filmed twice; False where it cannot be told
     parts: Mapping[str, float] = field(default_factory=dict)  # the score's parts by name
+    turned: bool = False  # of a dancer not filmed from the front: compared as if from another side
     passages: tuple[Passage, ...] = ()  # all periods that match, best first; a repeated move comes again
     recordings: tuple[RecordingMatch, ...] = ()  # all that were scored, best first: the first is that above
 

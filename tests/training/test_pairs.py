@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ from dancematch.errors import InputError
 from dancematch.motion import change_tempo, excerpt, mirror, perturb
 from dancematch.training.data.batches import BatchSampler, TrainingSet, pair_with_itself, select_long_tracks
 from dancematch.training.data.files import find_motion_files, shows_dancer
-from dancematch.training.data.pairs import AlignedPair, find_segment, pair_dancers, pair_views
+from dancematch.training.data.pairs import LAG_SLACK, AlignedPair, find_segment, pair_dancers, pair_views
+from dancematch.training.data.sources import IndexedFile
 from dancematch.training.data.tracks import TrainingTrack, make_track, make_tracks, split_tracks
 from dancematch.training.recipe import TrainingRecipe
 from dancematch.types import Motion
@@ -160,26 +162,50 @@ def test_tempo_stays_within_bounds():
     assert speeds.std() > 0.02
 
 
-def test_kinds_are_drawn_in_their_shares():
-    """Two dancers and an estimator's views come as often as the recipe says; never where there are none."""
-    recipe = TrainingRecipe(crop_frames=48, share_dancers=0.5, share_estimator=0.1)
+def test_sources_are_drawn_by_their_weights():
+    """Pairs of a source come as often as its weight says, tracks with themselves as the recipe says."""
+    recipe = TrainingRecipe(crop_frames=48, share_itself=0.2)
     clips = [
-        make_track(aist(1), dance(5, 1)),
-        make_track(aist(2), dance(5, 2)),
-        view_of(aist(1), dance(5, 1), 9),
+        replace(make_track(aist(1), dance(5, 1)), source="studio"),
+        replace(make_track(aist(2), dance(5, 2)), source="studio"),
+        replace(view_of(aist(1), dance(5, 1), 9), source="videos"),
     ]
-    batches = BatchSampler(TrainingSet.from_tracks(clips), recipe, PATCH)
+    material = TrainingSet.from_tracks(clips, {"studio": 3.0, "videos": 1.0})
+    batches = BatchSampler(material, recipe, PATCH)
     rng = np.random.default_rng(0)
-    kinds = [batches.draw_pair(rng) for _ in range(1000)]
+    drawn = [batches.draw_pair(rng) for _ in range(1000)]
 
-    assert 0.5 == pytest.approx(
-        np.mean([pair in batches.training_set.dancer_pairs for pair in kinds]), abs=0.05
-    )
-    assert 0.1 == pytest.approx(
-        np.mean([pair in batches.training_set.view_pairs for pair in kinds]), abs=0.03
-    )
+    for source, share in (("studio", 0.6), ("videos", 0.2)):
+        assert share == pytest.approx(np.mean([pair in material.pairs[source] for pair in drawn]), abs=0.05)
     alone = BatchSampler(TrainingSet(clips), RECIPE, PATCH)
     assert all((pair := alone.draw_pair(rng)).first is pair.second for _ in range(50))
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_two_clips_are_aligned_by_their_known_lag(mirrored):
+    """One clip begins half a second later in the dance, and its dancer comes into view after a second."""
+    whole = dance(5, 2)
+    late = excerpt(whole, 1.5, whole.seconds)
+    second = replace(late, start=1.0)
+    first = mirror(dance(5, 1)) if mirrored else dance(5, 1)
+    tracks = [
+        *make_tracks(Path("a.npz"), [first], "phones", IndexedFile("jive", "ann", 2.0)),
+        *make_tracks(Path("b.npz"), [second], "phones", IndexedFile("jive", "ben", 1.5)),
+    ]
+    (found,) = pair_dancers(tracks)
+
+    assert mirrored == found.mirrored
+    assert ("phones/jive", "phones") == (found.first.dance, found.first.source)
+    assert np.abs(np.diff(found.frames, axis=1) + 45).max() <= LAG_SLACK
+
+
+def test_dancers_of_one_file_are_paired_if_they_dance_the_same():
+    """Whatever the file is called; somebody who dances something else beside them is not."""
+    same = [dance(5, 1), dance(5, 2)]
+    (found,) = pair_dancers(make_tracks(Path("duet.npz"), [*same, dance(8)]))
+
+    assert ("duet", "duet#2") == (found.first.name, found.second.name)
+    assert np.abs(np.diff(found.frames, axis=1)).max() <= LAG_SLACK
 
 
 def test_batches_follow_their_generator():

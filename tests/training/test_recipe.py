@@ -38,7 +38,7 @@ def test_a_toml_file_changes_the_preset(tmp_path):
         ({"training": {"steps": True}}, "must be int"),
         ({"training": {"steps": 0}}, "steps must be 1 or more, got 0"),
         ({"training": {"optimiser": "sgd"}}, "optimiser must be one of adamw, adam, got 'sgd'"),
-        ({"training": {"share_dancers": 0.8, "share_estimator": 0.8}}, "share_dancers must be"),
+        ({"training": {"share_itself": 1.8}}, "share_itself must be between 0 and 1"),
         ({"training": {"holdout": 0}}, "holdout must be above 0"),
         ({"training": {"crop_frames": 6}}, "two patches of 4 frames"),
         ({"training": {"seed": -1}}, "seed must be between 0 and"),

@@ -54,7 +54,9 @@ def test_the_command_trains_a_model_that_serves(dances, tmp_path):
     assert expected == {path.name for path in folder.iterdir()}
     assert np.unique(model.fingerprint(dance(1)).words).size > 3
     assert 5 == len(load_background(model, folder / "model"))
-    assert {"files": 5, "aist_genres": [], "seed": 0, "steps": 8} == model.trained_on
+    assert ("files", 5) in model.trained_on.items()
+    assert [] == model.trained_on["aist_genres"]
+    assert (0, 8) == (model.trained_on["seed"], model.trained_on["steps"])
     assert "is finished" in run_main("train", dances, "-o", folder, "--resume").err
     assert "already holds a run" in run_main("train", dances, "-o", folder).err
 

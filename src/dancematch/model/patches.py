@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dancematch.directions import bone_directions
+from dancematch.directions import fingerprint_bones, turned_bones
 from dancematch.errors import InputError
 from dancematch.model.parts import LAYOUTS, joint_places
 from dancematch.motion import FPS, canonicalise
@@ -87,7 +87,12 @@ class PatchTokeniser(ABC):
     def fingerprint(self, motion: Motion) -> Fingerprint:
         """Put a motion into words, with the directions of its bones at each."""
         words = self._tokenise(self._canonical(motion))
-        return replace(words, bones=bone_directions(motion, self.patch_frames)[: len(words)])
+        return replace(words, bones=fingerprint_bones(motion, self.patch_frames)[: len(words)])
+
+    def turned_fingerprint(self, motion: Motion, words: Fingerprint) -> Fingerprint | None:
+        """The same words with bones as seen from another side; None for a dancer filmed from the front."""
+        bones = turned_bones(motion, self.patch_frames)
+        return None if bones is None else replace(words, bones=bones[: len(words)])
 
     def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
         """Put the motion into words at `count` phases: the first patch begins at different frames.

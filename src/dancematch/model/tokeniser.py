@@ -43,6 +43,9 @@ class Tokeniser(WordMeanings, Protocol):
     def fingerprint(self, motion: Motion) -> Fingerprint:
         """Put a motion into words."""
 
+    def turned_fingerprint(self, motion: Motion, words: Fingerprint) -> Fingerprint | None:
+        """The same words with bones as seen from another side; None for a dancer filmed from the front."""
+
     def phases(self, motion: Motion, count: int = 2) -> list[Fingerprint]:
         """Put the motion into words at `count` phases: the first patch begins at different frames."""
 

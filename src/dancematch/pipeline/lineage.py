@@ -172,8 +172,10 @@ class _Tracks(NamedTuple):
 
     def words(self, match: Match) -> Fingerprint:
         """The words of the variant that a match is of."""
-        asked = match.dancer, match.mirrored
-        return next(one.fingerprint for one in self.queries if (one.dancer, one.mirrored) == asked)
+        asked = match.dancer, match.mirrored, match.turned
+        return next(
+            one.fingerprint for one in self.queries if (one.dancer, one.mirrored, one.turned) == asked
+        )
 
 
 def _cut_windows(tracks: _Tracks) -> Iterator[list[Query]]:

@@ -39,10 +39,20 @@ class QueryDancer:
     motion: Motion  # decoded from the words if the clip is a file of words
     words: Fingerprint
     mirrored: Fingerprint
+    turned: tuple[Fingerprint, Fingerprint] | None = None  # both as if filmed from another side
 
-    def queries(self) -> tuple[Query, Query]:
-        """Both variants to search for."""
-        return Query(self.words, False, self.dancer), Query(self.mirrored, True, self.dancer)
+    def queries(self) -> tuple[Query, ...]:
+        """Every variant to search for."""
+        plain = (Query(self.words, False, self.dancer), Query(self.mirrored, True, self.dancer))
+        if self.turned is None:
+            return plain
+        words, mirrored = self.turned
+        return (*plain, Query(words, False, self.dancer, True), Query(mirrored, True, self.dancer, True))
+
+    def query_of(self, match: Match) -> Query:
+        """The variant that a match was found with."""
+        asked = match.mirrored, match.turned
+        return next(one for one in self.queries() if (one.mirrored, one.turned) == asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +77,7 @@ class QueryClip:
 
     def variant(self, match: Match) -> Query:
         """The variant that a match was found by."""
-        return self.dancer(match.dancer).queries()[int(match.mirrored)]
+        return self.dancer(match.dancer).query_of(match)
 
 
 def holds_words(path: Path) -> bool:
@@ -143,10 +153,18 @@ def query_of_motions(
     Motions that are no dancer's come after what was `ignored` before.
     """
     dancers = [
-        QueryDancer(dancer, motions[dancer - 1], words, tokeniser.fingerprint(mirror(motions[dancer - 1])))
+        _dancer_of_motion(dancer, motions[dancer - 1], words, tokeniser)
         for dancer, words in words_in(tokeniser, motions, what).items()
     ]
     return QueryClip(tuple(dancers), (*ignored, *select_motions(motions)[1]), tuple(images))
+
+
+def _dancer_of_motion(dancer: int, motion: Motion, words: Fingerprint, tokeniser: Tokeniser) -> QueryDancer:
+    reflected = mirror(motion)
+    mirrored = tokeniser.fingerprint(reflected)
+    turned = tokeniser.turned_fingerprint(motion, words), tokeniser.turned_fingerprint(reflected, mirrored)
+    both = None if turned[0] is None or turned[1] is None else (turned[0], turned[1])
+    return QueryDancer(dancer, motion, words, mirrored, both)
 
 
 def query_of_words(words: Sequence[Fingerprint], tokeniser: Tokeniser) -> QueryClip:

@@ -12,3 +12,4 @@ class Query:
     fingerprint: Fingerprint
     mirrored: bool = False
     dancer: int = 1
+    turned: bool = False  # as if filmed from another side than the others

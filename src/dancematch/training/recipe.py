@@ -88,8 +88,7 @@ class TrainingRecipe:
     soft_temperature: float = 0.1  # of soft words in the swapped prediction, in squared distance
     contrast_patches: int = 512  # patches contrasted per step
     decoder_crops: int = 16  # crops decoded per step: all of them would double its cost
-    share_dancers: float = 0.4  # of pairs by two dancers; without such pairs, tracks pair with themselves
-    share_estimator: float = 0.5  # of pairs with a pose estimator's view
+    share_itself: float = 0.1  # of pairs of a track with itself; the rest is drawn by the sources' weights
     max_tempo: float = 1.25  # the most by which one of two crops is faster or slower
     balance_commitment: bool = True
     normalise_reconstruction: bool = True  # divide it by the data's variance
@@ -121,8 +120,7 @@ class TrainingRecipe:
         ):
             _require(self, name, getattr(self, name) >= 1, "1 or more")
         for name in (
-            "share_dancers",
-            "share_estimator",
+            "share_itself",
             "codebook_decay",
             "warm_up",
             "blend_in",
@@ -134,9 +132,6 @@ class TrainingRecipe:
         for name in ("weight_decay", "encoder_rate", "head_rate", "patience"):
             _require(self, name, 0 <= getattr(self, name) < math.inf, "0 or more")
         _require(self, "seed", 0 <= self.seed <= LARGEST_SEED, f"between 0 and {LARGEST_SEED}")
-        _require(
-            self, "share_dancers", self.share_dancers + self.share_estimator <= 1, "1 with share_estimator"
-        )
         _require(self, "max_tempo", 1 <= self.max_tempo < math.inf, "1 or more")
         _require(self, "holdout", 0 < self.holdout < 1, "above 0 and below 1")
 
@@ -166,8 +161,7 @@ RECIPES = {
         learning_rate=1e-4,
         weight_decay=0.0,
         schedule="constant",
-        share_dancers=0.0,
-        share_estimator=0.0,
+        share_itself=1.0,
         max_tempo=1.0,
         normalise_reconstruction=False,
         balance_commitment=False,

@@ -1,7 +1,7 @@
 """dancematch train: fit a tokeniser."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from dancematch.errors import DanceMatchError, InputError, MissingExtraError, Mo
 if TYPE_CHECKING:
     from dancematch.model.patches import PatchTokeniser
     from dancematch.training.data.batches import TrainingSet
+    from dancematch.training.data.sources import TrainingSource
+    from dancematch.training.data.tracks import TrainingTrack
     from dancematch.training.network.learner import Learner
     from dancematch.training.recipe import TrainingPlan
     from dancematch.training.run.loop import StepReport
@@ -27,7 +29,11 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
 
 
 @click.command("train")
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--sources", type=click.Path(path_type=Path), metavar="FILE",
+    help="TOML with a list of folders in place of FOLDERS: name, folder, weight, licence, commercial.",
+)  # fmt: skip
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path),
     help="Folder for the run, with its model in OUTPUT/model; for the model itself with kmeans. Must be new.",
@@ -58,17 +64,24 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
     help="AIST++ genres to learn nothing of, nor of their views.",
 )  # fmt: skip
 def train_command(
-    folders: tuple[Path, ...], output: Path, tokeniser: str, without_genres: str, **options: Any
+    folders: tuple[Path, ...],
+    sources: Path | None,
+    output: Path,
+    tokeniser: str,
+    without_genres: str,
+    **options: Any,
 ) -> None:
     """Fit a tokeniser on all motion files below FOLDERS and keep it in OUTPUT.
 
-    What is not given is the preset's. A run that was stopped goes on with --resume, and ends
-    with the same numbers as if it had not been.
+    Each folder is drawn from as often; --sources gives them weights. What is not given is the
+    preset's. A run that was stopped goes on with --resume, and ends with the same numbers as if it
+    had not been.
 
     \b
     Example:
       dancematch train aistpp/ -o runs/first
       dancematch train aistpp/ -o runs/first --resume
+      dancematch train --sources sources.toml -o runs/second
       dancematch train aistpp/ -o my-model --tokeniser kmeans
       dancematch add dances.db clips/ --model runs/first/model
     """
@@ -76,11 +89,20 @@ def train_command(
     genres = [genre for genre in map(str.strip, without_genres.upper().split(",")) if genre]
     _refuse_contradictions(tokeniser, given)
     _check_place(output)
-    _check_genres(folders, genres)
+    listed = _list_sources(folders, sources)
+    _check_genres([source.folder for source in listed], genres)
     if tokeniser == "kmeans":
-        _fit_kmeans(folders, output, genres, given)
+        _fit_kmeans(listed, output, genres, given)
     else:
-        _train_network(folders, output, genres, given)
+        _train_network(listed, output, genres, given)
+
+
+def _list_sources(folders: Sequence[Path], listed: Path | None) -> "list[TrainingSource]":
+    from dancematch.training.data.sources import name_folders, read_sources
+
+    if bool(folders) == (listed is not None):
+        raise click.UsageError("give FOLDERS or --sources")
+    return name_folders(folders) if listed is None else read_sources(listed)
 
 
 def _refuse_contradictions(tokeniser: str, given: dict[str, Any]) -> None:
@@ -109,27 +131,35 @@ def _check_genres(folders: Sequence[Path], genres: Sequence[str]) -> None:
         require_genres(folders, genres)
 
 
-def _fit_kmeans(folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]) -> None:
-    from dancematch.training.data.files import describe_files
+def _fit_kmeans(
+    sources: "Sequence[TrainingSource]", output: Path, genres: Sequence[str], given: dict[str, Any]
+) -> None:
     from dancematch.training.kmeans import fit_kmeans
 
     if (output / "config.json").exists():
         raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
-    read = [_read(folder, genres) for folder in folders]
+    read = [_read(source.folder, genres) for source in sources]
     model = fit_kmeans(
         [motion for files in read for _, found in files for motion in found],
-        trained_on=describe_files([path for files in read for path, _ in files]),
+        trained_on=_describe(sources, read),
         on_part=lambda name: say(f"fitted {name}"),
         **given,
     )
     _keep(model, read, output)
 
 
+def _describe(sources: "Sequence[TrainingSource]", read: Sequence["Files"]) -> dict[str, Any]:
+    """What to write beside the model about what it learnt from."""
+    from dancematch.training.data.files import describe_files
+
+    listed = [{**source.describe(), "files": len(files)} for source, files in zip(sources, read, strict=True)]
+    return {**describe_files([path for files in read for path, _ in files]), "sources": listed}
+
+
 def _train_network(
-    folders: Sequence[Path], output: Path, genres: Sequence[str], given: dict[str, Any]
+    sources: "Sequence[TrainingSource]", output: Path, genres: Sequence[str], given: dict[str, Any]
 ) -> None:
     _require_extra()
-    from dancematch.training.data.files import describe_files
     from dancematch.training.network.export import export_model
     from dancematch.training.run.run_folder import create_run, read_plan, require_new_run
 
@@ -137,14 +167,14 @@ def _train_network(
     plan = read_plan(output) if resumed else _plan(given)
     if not resumed:
         require_new_run(output)
-    read = [_read(folder, genres) for folder in folders]
-    learned, held_out = _materials([file for files in read for file in files], plan)
+    read = [_read(source.folder, genres) for source in sources]
+    learned, held_out = _materials(sources, read, plan)
     if not resumed:
         create_run(plan, output)
     learner = _watch(learned, held_out, plan, output)
-    seen = describe_files([path for files in read for path, _ in files])
     made = {"seed": plan.training.seed, "steps": plan.training.steps}
-    _keep(export_model(learner.model, trained_on={**seen, **made}), read, output / "model")
+    model = export_model(learner.model, trained_on={**_describe(sources, read), **made})
+    _keep(model, read, output / "model")
 
 
 def _require_extra() -> None:
@@ -195,25 +225,34 @@ def duration(seconds: float) -> str:
     return numbered(round(seconds), "second") if seconds < 120 else numbered(round(seconds / 60), "minute")
 
 
-def _materials(files: "Files", plan: "TrainingPlan") -> tuple["TrainingSet", "TrainingSet"]:
+def _materials(
+    sources: "Sequence[TrainingSource]", read: Sequence["Files"], plan: "TrainingPlan"
+) -> tuple["TrainingSet", "TrainingSet"]:
     """The motions to learn from, and those held out for checks."""
     from dancematch.training.data.batches import TrainingSet, select_long_tracks
-    from dancematch.training.data.tracks import make_tracks, split_tracks
+    from dancematch.training.data.tracks import split_tracks
 
     recipe = plan.training
     tracks = [
-        track for path, found in counted(files, "canonical frame") for track in make_tracks(path, found)
+        track for source, files in zip(sources, read, strict=True) for track in _make_tracks(source, files)
     ]
     training, held_out = split_tracks(select_long_tracks(tracks, recipe), recipe.holdout, recipe.seed)
+    weights = {source.name: source.weight for source in sources}
     with share_bar("aligning dancers") as tell:
-        material = TrainingSet.from_tracks(training, tell)
-    say(
-        f"{numbered(len(training), 'motion')} to learn from, "
-        f"{numbered(len(material.dancer_pairs), 'pair')} of dancers, "
-        f"{numbered(len(material.view_pairs), 'view')} of an estimator; "
-        f"{numbered(len(held_out), 'motion')} held out"
-    )
-    return material, TrainingSet.from_tracks(held_out)
+        material = TrainingSet.from_tracks(training, weights, tell)
+    pairs = [f"{numbered(len(found), 'pair')} of {source}" for source, found in material.pairs.items()]
+    say(f"{numbered(len(training), 'motion')} to learn from, {numbered(len(held_out), 'motion')} held out")
+    say(", ".join(pairs) or "no pairs: each motion is paired with itself")
+    return material, TrainingSet.from_tracks(held_out, weights)
+
+
+def _make_tracks(source: "TrainingSource", files: "Files") -> "Iterator[TrainingTrack]":
+    from dancematch.training.data.sources import read_index
+    from dancematch.training.data.tracks import make_tracks
+
+    index = read_index(source.folder) or {}
+    for path, found in counted(files, f"canonical frame of {source.name}"):
+        yield from make_tracks(path, found, source.name, index.get(path))
 
 
 def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path) -> "Learner":

@@ -91,7 +91,7 @@ class SegmentFinder:
         query, reference = self._query(Span(start, end)), self._catalogue.read_reference(match)
         if query is None or reference is None:
             return None
-        words = query.dancers[0].queries()[int(match.mirrored)].fingerprint
+        words = query.dancers[0].query_of(match).fingerprint
         return words, agreement_along(match, words, reference)
 
     def _verify(self, span: Span | None, dance_id: str) -> ScanSegment | None:

@@ -360,6 +360,7 @@ def _match(recordings: Sequence[_Candidate], log_ratio: float, shortlist: Shortl
         reference=every[0].reference,
         mirrored=every[0].mirrored,
         tempo=every[0].tempo,
+        turned=best.query.turned,
         dancer=best.query.dancer,
         reference_dancer=every[0].reference_dancer,
         track=every[0].track,

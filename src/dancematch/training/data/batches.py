@@ -4,8 +4,8 @@ A crop is a fixed number of frames; patches of a crop are numbered through the w
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +30,27 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Tracks, and the aligned pairs among them; tracks alone are enough."""
+    """Tracks, and the aligned pairs among them by source; tracks alone are enough."""
 
     tracks: Sequence[TrainingTrack]
-    dancer_pairs: Sequence[AlignedPair] = ()
-    view_pairs: Sequence[AlignedPair] = ()
+    pairs: Mapping[str, Sequence[AlignedPair]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)  # of sources; 1 where it is not given
 
     @classmethod
     def from_tracks(
-        cls, tracks: Sequence[TrainingTrack], on_pair: Callable[[float], None] = lambda _: None
+        cls,
+        tracks: Sequence[TrainingTrack],
+        weights: Mapping[str, float] | None = None,
+        on_pair: Callable[[float], None] = lambda _: None,
     ) -> "TrainingSet":
-        """The tracks with every pair found among them; `on_pair` receives the share done."""
-        return cls(tracks, pair_dancers(tracks, on_pair), pair_views(tracks))
+        """The tracks with every pair found among them; `on_pair` receives the share done.
+
+        A pair is of the source of its first track: of the view, not of what is viewed.
+        """
+        pairs: dict[str, list[AlignedPair]] = {}
+        for pair in [*pair_dancers(tracks, on_pair), *pair_views(tracks)]:
+            pairs.setdefault(pair.first.source, []).append(pair)
+        return cls(tracks, pairs, weights or {})
 
 
 def pair_with_itself(track: TrainingTrack) -> AlignedPair:
@@ -95,16 +104,13 @@ class BatchSampler:
         )
 
     def draw_pair(self, rng: np.random.Generator) -> AlignedPair:
-        """A pair of a random kind; a kind without pairs leaves its share to tracks paired with themselves."""
-        kind = rng.random()
-        for share, pairs in (
-            (self.recipe.share_dancers, self.training_set.dancer_pairs),
-            (self.recipe.share_estimator, self.training_set.view_pairs),
-        ):
-            if pairs and kind < share:
-                return pairs[int(rng.integers(len(pairs)))]
-            kind -= share
-        return pair_with_itself(self.tracks[int(rng.integers(len(self.tracks)))])
+        """A track with itself, or a pair of a source by the sources' weights."""
+        pairs = self.training_set.pairs
+        if not pairs or rng.random() < self.recipe.share_itself:
+            return pair_with_itself(self.tracks[int(rng.integers(len(self.tracks)))])
+        weights = np.array([self.training_set.weights.get(source, 1.0) for source in pairs])
+        source = list(pairs)[int(rng.choice(len(weights), p=weights / weights.sum()))]
+        return pairs[source][int(rng.integers(len(pairs[source])))]
 
     def _crop_pair(
         self, pair: AlignedPair, rng: np.random.Generator

@@ -1,7 +1,6 @@
 """Motion files to train on, in any format that the package reads, from any folders.
 
-File names are used where they say something: an AIST++ name gives dancer and choreography, and
-`view_<name>` is a pose estimator's view of the motion <name>.
+A folder with an index of who moves in which file (`sources.py`) has the files that it names.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from dancematch import formats
 from dancematch.errors import DanceMatchError, InputError, NoDancerError
 from dancematch.formats.motion_capture.aist_names import list_sequences, parse_name
 from dancematch.motion import to_body15
+from dancematch.training.data.sources import INDEX, read_index
 from dancematch.types import Motion
 
 VIEW = "view_"
@@ -63,15 +63,25 @@ def _list_files(folders: Sequence[str | Path]) -> list[Path]:
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder; give folders with motion files to train on")
-        wanted = set(list_sequences(folder))
-        files += [
-            path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and formats.holds_motion(path) and (path in wanted or not parse_name(path.stem))
-        ]
+        files += _list_folder(folder)
     if not files:
         raise InputError(f"there is no motion file below {', '.join(map(str, folders))}")
     return files
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    indexed = read_index(folder)
+    if indexed is not None:
+        missing = [path for path in indexed if not path.is_file()]
+        if missing:
+            raise InputError(f"{folder / INDEX} names {missing[0].name}, which is not there")
+        return list(indexed)
+    wanted = set(list_sequences(folder))
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and formats.holds_motion(path) and (path in wanted or not parse_name(path.stem))
+    ]
 
 
 def _parse_genre(path: Path) -> str | None:

@@ -1,12 +1,15 @@
 """Pairs of tracks that show the same dance, matched frame by frame.
 
-Two dancers of one choreography are matched by dynamic time warping, a pose estimator's view
-and its source by sliding one along the other. Every other track is paired with itself, which
-needs no search (`batches.py`).
+- Two dancers of one choreography: by the time lag between them where it is known, such as two dancers of
+  one file, if they move alike at that lag (`_align_by_lag`); else by dynamic time warping.
+- A pose estimator's view and its source: by sliding one along the other.
+- Every other track is paired with itself, which needs no search (`batches.py`).
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -20,6 +23,9 @@ from dancematch.types import FloatArray, Motion
 WARP_EVERY = 3  # frames between two compared ones: dancers agree to a tenth of a second at best
 SPEED_WEIGHT = 4.0  # of a metre per frame against a metre
 MIRROR_MARGIN = 0.97  # a mirrored match must cost this share or less: most dancers are not mirrored
+LAG_SLACK = 4  # frames to either side of a known lag: sound tells it to a tenth of a second
+MIN_CORRELATION = 0.4  # of two dancers' movement at a known lag; below, one of them does something else
+MIN_OVERLAP = 60  # frames
 MIN_SEEN_SHARE = 0.5  # of a view's joints
 MAX_VIEW_METRES = 0.25  # mean distance per joint; a view farther from its source was estimated wrongly
 
@@ -49,27 +55,83 @@ def pair_dancers(
     `on_pair` receives the share done.
     """
     wanted = list(_list_dancer_pairs(tracks))
-    involved = {id(track): track for pair in wanted for track in pair}
-    plain = {key: _describe_movement(track.joints) for key, track in involved.items()}
-    mirrored = {key: _describe_movement(mirror_joints(track.joints)) for key, track in involved.items()}
     pairs = []
     for number, (first, second) in enumerate(wanted, start=1):
-        plain_costs = _warp(plain[id(first)], plain[id(second)])
-        mirrored_costs = _warp(mirrored[id(first)], plain[id(second)])
-        reflect = bool(mirrored_costs[-1, -1] < MIRROR_MARGIN * plain_costs[-1, -1])
-        path = _trace_path(mirrored_costs if reflect else plain_costs)
-        pairs.append(AlignedPair(first, second, path * WARP_EVERY, reflect))
+        lag = _known_lag(first, second)
+        pair = _align_by_warping(first, second) if lag is None else _align_by_lag(first, second, lag)
+        pairs += [] if pair is None else [pair]
         on_pair(number / len(wanted))
+    _both_descriptions.cache_clear()
     return pairs
 
 
 def _list_dancer_pairs(tracks: Sequence[TrainingTrack]) -> Iterator[tuple[TrainingTrack, TrainingTrack]]:
-    by_dance: dict[str, list[TrainingTrack]] = {}
+    by_dance: dict[tuple[str, str], list[TrainingTrack]] = {}
     for track in tracks:
-        if track.dancer is not None and track.view_of is None:
-            by_dance.setdefault(track.dance, []).append(track)
+        if track.view_of is None:
+            by_dance.setdefault((track.source, track.dance), []).append(track)
     for same_dance in by_dance.values():
-        yield from ((a, b) for a, b in combinations(same_dance, 2) if a.dancer != b.dancer)
+        yield from ((a, b) for a, b in combinations(same_dance, 2) if _are_two_dancers(a, b))
+
+
+def _are_two_dancers(first: TrainingTrack, second: TrainingTrack) -> bool:
+    if first.file and first.file == second.file:
+        return True
+    return first.dancer != second.dancer and None not in (first.dancer, second.dancer)
+
+
+def _known_lag(first: TrainingTrack, second: TrainingTrack) -> int | None:
+    """How many frames later the second track shows what the first shows; None where nothing says it."""
+    if first.file and first.file == second.file:
+        seconds = first.start - second.start
+    elif first.lag_seconds is not None and second.lag_seconds is not None:
+        seconds = first.start - first.lag_seconds - second.start + second.lag_seconds
+    else:
+        return None
+    return round(seconds * FPS)
+
+
+def _align_by_lag(first: TrainingTrack, second: TrainingTrack, lag: int) -> AlignedPair | None:
+    """The pair at the best of the lags near the known one; None if both do not move alike there."""
+    best, found = MIN_CORRELATION, None
+    for mirrored in (False, True):
+        own = mirror_joints(first.joints) if mirrored else first.joints
+        for shift in range(lag - LAG_SLACK, lag + LAG_SLACK + 1):
+            frames = np.arange(max(0, -shift), min(len(own), len(second.joints) - shift), dtype=np.int32)
+            if len(frames) < MIN_OVERLAP:
+                continue
+            correlation = _correlate(own[frames], second.joints[frames + shift])
+            if correlation > best:
+                matched = np.stack([frames, frames + shift], axis=1)
+                best, found = correlation, AlignedPair(first, second, matched, mirrored)
+    return found
+
+
+def _correlate(first: FloatArray, second: FloatArray) -> float:
+    """The correlation of all joints' movement about their means, in the picture plane."""
+    one, other = (joints[:, _BODY, :2] for joints in (first, second))
+    seen = np.isfinite(one) & np.isfinite(other)
+    if not seen.any():
+        return 0.0
+    one, other = (np.where(seen, values, np.nan) for values in (one, other))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a joint that is never seen
+        one, other = (np.nan_to_num(values - np.nanmean(values, axis=0)) for values in (one, other))
+    return float((one * other).sum() / max(1e-12, np.sqrt((one**2).sum() * (other**2).sum())))
+
+
+def _align_by_warping(first: TrainingTrack, second: TrainingTrack) -> AlignedPair:
+    (plain, mirrored), (other, _) = _both_descriptions(first), _both_descriptions(second)
+    plain_costs, mirrored_costs = _warp(plain, other), _warp(mirrored, other)
+    reflect = bool(mirrored_costs[-1, -1] < MIRROR_MARGIN * plain_costs[-1, -1])
+    path = _trace_path(mirrored_costs if reflect else plain_costs)
+    return AlignedPair(first, second, path * WARP_EVERY, reflect)
+
+
+@lru_cache(maxsize=1024)
+def _both_descriptions(track: TrainingTrack) -> tuple[FloatArray, FloatArray]:
+    """The track as it is and mirrored."""
+    return _describe_movement(track.joints), _describe_movement(mirror_joints(track.joints))
 
 
 def _describe_movement(joints: FloatArray) -> FloatArray:

@@ -1,7 +1,11 @@
-"""Training tracks: one dancer's motion each, in the canonical frame, with what the file name says."""
+"""Training tracks: one dancer's motion each, in the canonical frame, with who dances what.
+
+An index says so (`sources.py`), or the file's name: an AIST++ name gives dancer and choreography, and
+`view_<name>` is a pose estimator's view of the motion <name>.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,7 @@ from dancematch.errors import InputError
 from dancematch.formats.motion_capture.aist_names import parse_name
 from dancematch.motion import canonicalise
 from dancematch.training.data.files import VIEW
+from dancematch.training.data.sources import IndexedFile
 from dancematch.types import FloatArray, Motion
 
 
@@ -20,12 +25,33 @@ class TrainingTrack:
     name: str
     joints: FloatArray  # [frames, joints of the canonical skeleton, 3]
     dance: str  # equal for tracks that must not be contrasted with each other
-    dancer: str | None = None  # None where the name does not say
+    dancer: str | None = None  # None where it is not known
     view_of: str | None = None  # name of the track that a pose estimator saw
+    source: str = ""  # name of the `TrainingSource`
+    file: str = ""  # tracks of one file were recorded together
+    start: float = 0.0  # seconds of the file at which it begins
+    lag_seconds: float | None = None  # the file's time minus the dance's, where it is known
+
+
+def make_tracks(
+    path: Path, motions: Sequence[Motion], source: str = "", indexed: IndexedFile | None = None
+) -> list[TrainingTrack]:
+    """A file's motions as tracks; from the second dancer on a name carries a number."""
+    names = [path.stem if number == 1 else f"{path.stem}#{number}" for number in range(1, len(motions) + 1)]
+    tracks = [
+        make_track(name, motion) if indexed is None else _make_indexed_track(name, motion, source, indexed)
+        for name, motion in zip(names, motions, strict=True)
+    ]
+    if indexed is None and len(tracks) > 1:  # a duet: one dance for all that can be paired
+        tracks = [replace(track, dance=tracks[0].dance) for track in tracks]
+    return [
+        replace(track, source=source, file=str(path), start=motion.start)
+        for track, motion in zip(tracks, motions, strict=True)
+    ]
 
 
 def make_track(name: str, motion: Motion) -> TrainingTrack:
-    """A motion as a track; dance, dancer and source are read from its name."""
+    """A motion as a track; dance, dancer and what it is a view of are read from its name."""
     joints = canonicalise(motion).joints
     source = name.removeprefix(VIEW)
     view_of = source if source != name else None
@@ -35,10 +61,9 @@ def make_track(name: str, motion: Motion) -> TrainingTrack:
     return TrainingTrack(name, joints, "/".join(parsed.choreography), parsed.genre + parsed.dancer, view_of)
 
 
-def make_tracks(path: Path, motions: Sequence[Motion]) -> list[TrainingTrack]:
-    """A file's motions as tracks; from the second dancer on a name carries a number."""
-    names = [path.stem if number == 1 else f"{path.stem}#{number}" for number in range(1, len(motions) + 1)]
-    return [make_track(name, motion) for name, motion in zip(names, motions, strict=True)]
+def _make_indexed_track(name: str, motion: Motion, source: str, indexed: IndexedFile) -> TrainingTrack:
+    joints, dance = canonicalise(motion).joints, f"{source}/{indexed.group}"
+    return TrainingTrack(name, joints, dance, indexed.performer, lag_seconds=indexed.lag_seconds)
 
 
 def split_tracks(
