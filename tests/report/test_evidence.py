@@ -21,7 +21,7 @@ from dancematch.pose.stills import stills_at
 from dancematch.pose.track import Track
 from dancematch.report.evidence import Evidence, command_for, gather_evidence, read_query_file
 from dancematch.report.evidence_page import render_evidence, write_evidence
-from dancematch.report.evidence_text import cautions, describe_evidence, evalue_text, headline
+from dancematch.report.evidence_text import agreeing_spans, cautions, describe_evidence, evalue_text, headline
 from dancematch.search.confidence.verdict import (
     MAX_EVALUE,
     POSSIBLE_EVALUE,
@@ -285,24 +285,44 @@ def test_moments_are_spread_evenly_and_belong_together(found):
     assert max(abs(moment.query - moment.reference) for moment in found.moments) < 0.5
 
 
-def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(folder, tmp_path):
-    """The half that lies on the line of the match is a passage and is shown; the other one is also alike."""
-    formats.write(tmp_path / "long.npz", [joined(dance(3), dance(40), dance(41), dance(5))])
-    formats.write(tmp_path / "cut.npz", [joined(dance(3, dancer=4), dance(5, dancer=4))])
-    shutil.copy(folder / "dances.db", tmp_path)
-    with open_catalogue(tmp_path / "dances.db") as catalogue:
-        catalogue.add(tmp_path / "long.npz")
-        found = evidence_of(catalogue, tmp_path / "cut.npz", "long")
-    left_out = dance(40).seconds + dance(41).seconds
-    late = [moment.reference - moment.query for moment in found.moments]
+@pytest.fixture(scope="module")
+def cut(folder, tmp_path_factory) -> Evidence:
+    """What there is to say of a clip that leaves out the middle of a long dance."""
+    place = tmp_path_factory.mktemp("cut")
+    formats.write(place / "long.npz", [joined(dance(3), dance(40), dance(41), dance(5))])
+    formats.write(place / "cut.npz", [joined(dance(3, dancer=4), dance(5, dancer=4))])
+    shutil.copy(folder / "dances.db", place)
+    with open_catalogue(place / "dances.db") as catalogue:
+        catalogue.add(place / "long.npz")
+        return evidence_of(catalogue, place / "cut.npz", "long")
 
-    (own,), (other, *_) = found.passages, found.also_alike
+
+def test_a_clip_that_leaves_out_the_middle_is_seen_as_such(cut):
+    """The half that lies on the line of the match is a passage and is shown; the other one is also alike."""
+    left_out = dance(40).seconds + dance(41).seconds
+    late = [moment.reference - moment.query for moment in cut.moments]
+
+    (own,), (other, *_) = cut.passages, cut.also_alike
     halves = sorted([own, other], key=lambda one: one.query.start)
     assert left_out == pytest.approx(halves[1].reference.start - halves[0].reference.end, abs=0.6)
-    assert found.covered < 0.6
-    assert np.allclose(found.match.reference.start - found.match.query.start, late, atol=0.6)
-    assert any("as when a clip is cut together" in sentence for sentence in cautions(found))
-    assert "also alike, at another place" in render_evidence(found)
+    assert cut.covered < 0.6
+    assert np.allclose(cut.match.reference.start - cut.match.query.start, late, atol=0.6)
+    assert any("as when a clip is cut together" in sentence for sentence in cautions(cut))
+    assert "also alike, at another place" in render_evidence(cut)
+
+
+def test_every_length_in_a_report_says_what_it_is_of(found, cut):
+    """Where only a part of the matching segment agrees, headline, first table and rarity tell which part."""
+    (part,), page = agreeing_spans(cut), render_evidence(cut)
+    told, length = f"{part.start:.1f} to {part.end:.1f}", f"{part.seconds:.1f}"
+
+    assert "movement by movement" not in headline(found)  # all of it agrees
+    whole = f"Of these {cut.match.query.seconds:.1f} seconds"
+    assert f"{whole}, {length} agree movement by movement: seconds {told}." in headline(cut)
+    assert f"of it, movement by movement</th><td>{told} s ({length} s)</td>" in page
+    assert f"The passage that agrees movement by movement, seconds {told} of the clip" in page
+    assert f"over all {cut.synchrony.seconds:.1f} seconds that both show" in page
+    assert "in steps of 3 seconds" in page
 
 
 def test_the_page_tells_of_one_place_and_one_tempo(found):

@@ -122,7 +122,11 @@ def _answers(server) -> bool:
         (b"HELLO THERE\r\n\r\n", 400, "bad_request"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "bad_request"),  # TLS
         (b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000, 400, "bad_request"),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 400, "bad_request"),
+        (
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: " + b"x" * 40_000 + b"\r\n\r\n",
+            400,
+            "bad_request",
+        ),
         (
             b"POST /search HTTP/1.1\r\n" + HEADERS + b"3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             400,

@@ -1,7 +1,7 @@
 """An evidence report as one HTML page that needs nothing beside it, on a screen or printed."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ def _sentences(found: Evidence) -> dict[str, Any]:
     return {
         "headline": text.headline(found),
         "cautions": text.cautions(found),
+        "lengths": text.lengths(found),
         "compared_part": "the passages that agree" if found.passages else "the matching segment",
         "synchrony": text.synchrony_text(found),
         "strength": text.strength(found),
@@ -101,6 +102,8 @@ def _compared(found: Evidence) -> Iterator[tuple[str, str, str]]:
     dancers = "only dancer" if clip.dancers == 1 else f"of {clip.dancers}, 1 being the most prominent"
     named = " · ".join(part for part in (*dance.labels, dance.collection) if part)
     yield "matching segment", _span(match.query), _span(match.reference)
+    theirs = [one.reference for one in found.passages]
+    yield "of it, movement by movement", _join(text.agreeing_spans(found)), _join(theirs)
     yield "whole length", f"{clip.seconds:.1f} s", f"{known.seconds:.1f} s"
     yield "dancer", f"{match.dancer} ({dancers})", f"{match.reference_dancer} (of {known.dancers})"
     yield "file", f"{clip.name} ({clip.kind})", known.file
@@ -115,6 +118,12 @@ def _compared(found: Evidence) -> Iterator[tuple[str, str, str]]:
 
 def _span(span: Span) -> str:
     return f"{text.seconds(span)} s ({span.seconds:.1f} s)"
+
+
+def _join(spans: Sequence[Span]) -> str:
+    """Time ranges, and how long they are together."""
+    total = sum(one.seconds for one in spans)
+    return f"{', '.join(map(text.seconds, spans))} s ({total:.1f} s)" if spans else "none"
 
 
 def _brief(found: Evidence) -> Iterator[tuple[str, str]]:
@@ -134,15 +143,12 @@ def _brief(found: Evidence) -> Iterator[tuple[str, str]]:
     yield "score", f"{match.score:.2f} of 1"
 
 
-def _passages(found: Evidence) -> Iterator[tuple[str, str, str, str]]:
+def _passages(found: Evidence) -> Iterator[tuple[str, str, str]]:
     """Those along the matching segment, then those at other places: without tempi, the match has one."""
     for where, passages in (("", found.passages), ("also alike, at another place", found.also_alike)):
         for one in passages:
-            counts = "" if found.counts is None else f" ({found.counts.describe(one.reference)})"
-            yield (
-                f"{text.seconds(one.query)} s", f"{text.seconds(one.reference)} s{counts}",
-                f"{one.query.seconds:.1f} s", where,
-            )  # fmt: skip
+            counts = "" if found.counts is None else f", {found.counts.describe(one.reference)}"
+            yield _span(one.query), _span(one.reference) + counts, where
 
 
 def _limb(limb: Limb) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dancematch.pipeline.lineage import CELL_SECONDS
 from dancematch.pipeline.wording import (
     SAME_TEMPO,
     accident_sentence,
@@ -32,6 +33,7 @@ from dancematch.types import Match, Passage, Span
 SHORT_SECONDS = 5.0  # a match below this is called short
 HARDLY_MOVES = 12.0  # degrees between moments that do not belong together
 LITTLE_COVERED = 0.5  # of the matching segment
+FULLY_COVERED = 0.9  # of it, from which on no other length is told beside its own
 LONG_SECONDS = 2.0  # a passage below this is no cut
 _FEW = 3  # dances that are named where some are as alike
 _ALONE = "There is no other dance in the catalogue to compare it with."
@@ -69,10 +71,44 @@ def headline(found: Evidence) -> str:
             f"{seconds(match.reference)} of the dance {name_match(match)}, {manner(match)}."
         )
     sentences = (
-        verdict, basis_sentence(match), strength(found), accident_sentence(match.evalue),
-        performance_sentence(match), dependence(found), recalibration(found),
+        verdict, agreeing_part(found), basis_sentence(match), strength(found),
+        accident_sentence(match.evalue), performance_sentence(match), dependence(found), recalibration(found),
     )  # fmt: skip
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def agreeing_part(found: Evidence) -> str:
+    """How much of the matching segment agrees movement by movement; nothing where all of it or none does."""
+    parts = agreeing_spans(found)
+    if not found.found or not parts or found.covered >= FULLY_COVERED:
+        return ""
+    total = sum(one.seconds for one in parts)
+    when = f"seconds {seconds(parts[0])}" if len(parts) == 1 else f"in {len(parts)} passages"
+    return (
+        f"Of these {found.match.query.seconds:.1f} seconds, {total:.1f} agree movement by movement: {when}."
+    )
+
+
+def agreeing_spans(found: Evidence) -> list[Span]:
+    """The parts of the clip's matching segment that agree movement by movement."""
+    whole = found.match.query
+    within = ((max(one.query.start, whole.start), min(one.query.end, whole.end)) for one in found.passages)
+    return [Span(start, end) for start, end in within if start < end]
+
+
+def lengths(found: Evidence) -> str:
+    """What the lengths in a report are of: they differ, and each is right."""
+    said = (
+        "The matching segment is the part of the clip that is laid along the dance at one tempo, whether or "
+        "not all of it agrees. Movement by movement is the part of it in which the same movements follow one "
+        "another; rarity is that of its best passage or, where nothing agrees so, of the matching segment."
+    )
+    if found.lineage is None:
+        return said
+    return (
+        f"{said} What the dance shares with other dances was found without the clip: its times are those of "
+        f"the dance, by windows and in steps of {CELL_SECONDS:.0f} seconds."
+    )
 
 
 def strength(found: Evidence) -> str:
@@ -127,7 +163,7 @@ def rarity(found: Evidence) -> str:
     common = found.commonness
     count, alike = len(common.others), common.as_alike
     own = (
-        f"The best passage, seconds {seconds(common.passage)} of the clip, agrees with "
+        f"{_compared_passage(found)}, seconds {seconds(common.passage)} of the clip, agrees with "
         f"{found.match.name} by {common.agreement:.2f} of 1."
     )
     if not count:
@@ -139,6 +175,14 @@ def rarity(found: Evidence) -> str:
         return " ".join(sentence for sentence in (none, _unknown_rarity(found), most) if sentence)
     named = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
     return f"{own} {len(alike)} of {count} other dances hold a passage at least as alike: {named}. {most}"
+
+
+def _compared_passage(found: Evidence) -> str:
+    """What was looked for in other dances: a passage or, if none agrees, the whole matching segment."""
+    if not found.passages:
+        return "The matching segment"
+    only = len(found.passages) == 1
+    return f"The {'passage' if only else 'best of the passages'} that agree{'s' * only} movement by movement"
 
 
 def rarity_in_brief(found: Evidence) -> str:
@@ -205,8 +249,9 @@ def synchrony_text(found: Evidence) -> str:
         return (
             "Not clearly. The limbs of both turn alike at the same moments with a correlation of "
             f"{peak.correlation:.2f} at best, where 1 is the same movement and 0 an unrelated one, over "
-            f"{peak.seconds:.1f} seconds, and at another place of the dance than the matching segment. That "
-            "is too weak to say where the clip lies: the matching segment is by the motion words."
+            f"{peak.seconds:.1f} seconds, all that both show there, and at another place of the dance than "
+            "the matching segment. That is too weak to say where the clip lies: the matching segment is by "
+            "the motion words."
         )
     beside = (
         f"At this time lag it is {peak.ratio:.1f} times what it usually is at other lags."
@@ -216,8 +261,8 @@ def synchrony_text(found: Evidence) -> str:
     return (
         "The limbs of both turn alike at the same moments with a correlation of "
         f"{peak.correlation:.2f}, where 1 is the same movement and 0 an unrelated one, over "
-        f"{peak.seconds:.1f} seconds, if the clip’s dancer begins at second {peak.lag:.1f} of the "
-        f"dance, as in the matching segment. {beside}"
+        f"{peak.seconds:.1f} seconds, all that both show if the clip’s dancer begins at second "
+        f"{peak.lag:.1f} of the dance, as in the matching segment. {beside}"
     )
 
 
@@ -226,8 +271,10 @@ def synchrony_in_brief(found: Evidence) -> str:
     peak = found.synchrony
     if peak is None:
         return "not measured"
-    measured = f"correlation {peak.correlation:.2f} over {peak.seconds:.1f} seconds"
-    return measured if agrees_in_place(found) else f"not clearly: {measured} at best, and at another place"
+    length = f"over all {peak.seconds:.1f} seconds that both show"
+    if agrees_in_place(found):
+        return f"correlation {peak.correlation:.2f} {length}"
+    return f"not clearly: correlation {peak.correlation:.2f} at best, {length} at another place"
 
 
 def agrees_in_place(found: Evidence) -> bool:
@@ -288,7 +335,7 @@ def _about_the_segment(found: Evidence) -> Iterator[str]:
         yield f"Not seen in both, and so without a say: {', '.join(unseen)}."
     if found.match.query.seconds < SHORT_SECONDS:
         yield (
-            f"The matching segment lasts {found.match.query.seconds:.1f} seconds only; short segmentes are "
+            f"The matching segment lasts {found.match.query.seconds:.1f} seconds only; short segments are "
             "alike by accident more easily, and are placed less surely."
         )
     apart = [
