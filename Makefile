@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# One test process more than there are cores, since tests wait for servers and workers; one thread each.
-TESTS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Two test processes more than there are cores, since tests wait for servers and workers; one thread each.
+TESTS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)')
 # Tests start some hundred Python processes: without compiled modules each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 

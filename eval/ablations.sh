@@ -37,7 +37,7 @@ try seven-parts network 'layout = "parts7"'
 try joints-look-at-all-joints network "limbs_apart = false"
 try limbs-from-the-pelvis network "hung = false"
 try random-heads training 'heads = "random"' "encoder_rate = 1.0"
-try no-other-dancers training "share_dancers = 0.0"
+try no-other-dancers training "share_itself = 1.0"
 try no-contrast weights "contrastive = 0.0"
 try swapped-prediction weights "swapped = 0.3"
 try descriptor weights "descriptor = 0.3"

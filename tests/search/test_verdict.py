@@ -37,12 +37,15 @@ RATIOS = st.floats(-4, 7)
 
 
 def test_equal_ratios_are_ordered_by_score_to_the_last_digit():
-    """At the bound of the ratio, where single precision would take both scores for one."""
-    scored = VariantScores(SimpleNamespace(scores=np.array([0.5, 0.501], np.float32)), *[None] * 3)
-    vars(scored)["log_ratios"] = np.full(2, shipped_calibration().most, np.float32)
+    """At the bound of the ratio, where single precision would take both scores for one; then by synchrony."""
+    words = SimpleNamespace(scores=np.array([0.5, 0.501, 0.501], np.float32))
+    synchrony = SimpleNamespace(strengths=np.array([9.0, 2.0, 3.0], np.float32))
+    scored = VariantScores(words, synchrony, None, None)
+    vars(scored)["log_ratios"] = np.full(3, shipped_calibration().most, np.float32)
 
-    assert scored.ranking_keys(DEFAULT_SETTINGS)[1] > scored.ranking_keys(DEFAULT_SETTINGS)[0]
-    assert [0.5, 0.501] == pytest.approx(scored.ranking_keys(replace(DEFAULT_SETTINGS, ranked_by="score")))
+    assert [0, 1, 2] == np.argsort(scored.ranking_keys(DEFAULT_SETTINGS)).tolist()
+    by_score = scored.ranking_keys(replace(DEFAULT_SETTINGS, ranked_by="score"))
+    assert [0.5, 0.501, 0.501] == pytest.approx(by_score)
 
 
 def queries(motion):

@@ -111,8 +111,9 @@ class VariantScores:
         if settings.ranked_by != "likelihood":
             return scores
         # At the bounds ratios are equal: there the score decides, to the last digit. Single precision would
-        # take scores that differ by less than .01 for equal.
-        return self.log_ratios + _TIE_BREAK * scores
+        # take scores that differ by less than .01 for equal. A turned dancer has the same words as one who is
+        # not: there synchrony decides.
+        return self.log_ratios + _TIE_BREAK * (scores + _TIE_BREAK * self.synchrony.strengths)
 
     @property
     def null_log_ratios(self) -> FloatArray:
