@@ -2,21 +2,23 @@
 
     python eval/studies/word_features.py AISTPP REAL SKELETONS VIEWS PEOPLE [--seeds 0,1]
 
-Words without a network: per channel Fisher's discriminant on matched patches (`training/network/discriminant.py`)
-and 256 centres by k-means, learnt without the genres of `HELD_OUT`. Each variant has its features and its pairs:
+Words without a network: per channel Fisher's discriminant on matched patches
+(`training/network/discriminant.py`) and 256 centres by k-means, learnt without the genres of `HELD_OUT`.
+Each variant has its features and its pairs:
 
-- pose: position and direction of a patch's joints, each limb from where it hangs; with neighbours, also how the
-  mean of patches to either side differs. movement: the same minus the mean of the four seconds around, in the
-  picture plane only.
-- dancers: two dancers of one choreography of AIST++. views: a pose estimator's views of rendered dancers (VIEWS,
-  by `make_views.py`) and their source. real: two dancers of one dance of REAL at the lag of their best synchrony;
-  cross-validated by dance, so that a query is answered by words that saw no clip of its dance. people: short
-  motions by several people (PEOPLE, `people_motions.py`), warped in time.
+- pose: position and direction of a patch's joints, each limb from where it hangs; with neighbours, also how
+  the mean of patches to either side differs. movement: the same minus the mean of the four seconds around,
+  in the picture plane only.
+- dancers: two dancers of one choreography of AIST++. views: a pose estimator's views of rendered dancers
+  (VIEWS, by `make_views.py`) and their source. real: two dancers of one dance of REAL at the lag of their
+  best synchrony; cross-validated by dance, so that a query is answered by words that saw no clip of its
+  dance. people: short motions by several people (PEOPLE, `people_motions.py`), warped in time.
 
-By histogram alone, rank 1: clips of `QUERIED` among the basic clips of all other dancers of AIST++; and clips of
-REAL, every dancer as seen and mirrored, among all other performances (with windows, as in a catalogue) and AIST++.
-SKELETONS is a store of REAL's skeletons, as for `dancematch eval real`. One JSON object per variant; counts are
-sums over the seeds and, of AIST++, over the folds. Differences of two or three real clips are chance.
+By histogram alone, rank 1: clips of `QUERIED` among the basic clips of all other dancers of AIST++; and
+clips of REAL, every dancer as seen and mirrored, among all other performances (with windows, as in a
+catalogue) and AIST++. SKELETONS is a store of REAL's skeletons, as for `dancematch eval real`. One JSON
+object per variant; counts are sums over the seeds and, of AIST++, over the folds. Differences of two or
+three real clips are chance.
 """
 
 import argparse
