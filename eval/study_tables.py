@@ -269,3 +269,45 @@ def misses_by_dancer_line() -> list[str]:
         f"{row['cells_all_missed']} every recording misses."
         for row in read_results("misses-by-dancer")
     ] + [""]
+
+
+def camera_angles_table() -> list[str]:
+    """Dancers who are filmed from the side or from behind, by length of the clip."""
+    lines = []
+    for name in ("camera-angles", "camera-angles-10s"):
+        found = read_results(name)
+        rows = [
+            [
+                f"{row['degrees']:.0f}°", str(row["queries"]), f"{row['as_filmed']['rank1']:.0%}",
+                f"{row['as_filmed']['right match']:.0%}", f"{row['searched']['rank1']:.0%}",
+                f"{row['searched']['right match']:.0%}", f"{row['searched']['right possible match']:.0%}",
+                f"{row['searched']['wrong match'] + row['searched']['wrong possible match']:.0%}",
+                f"{row['unknown']['match']:.0%}, {row['unknown']['possible match']:.0%}",
+            ]
+            for row in found
+        ]  # fmt: skip
+        headings = ["angle", "clips", "as filmed: rank 1", "as filmed: match", "rank 1", "match"]
+        headings += ["possible match", "wrong, accepted", "unknown: match, possible"]
+        seconds = "ten" if name.endswith("10s") else "six"
+        title = f"Camera angles (rendered mannequins of {seconds} seconds, LH and PO, among all of AIST++)"
+        lines += [*format_table(title, headings, rows), source_line(name), ""]
+    return lines
+
+
+def word_features_table() -> list[str]:
+    """What words should describe, and which pairs they should learn from."""
+    found = read_results("word-features")
+    asked = list(found[0]["answers"])
+    rows = [
+        [
+            row["features"], ", ".join(row["pairs"]),
+            *(_format_rank1(row["answers"][one]) for one in asked),
+        ]
+        for row in found
+    ]  # fmt: skip
+    title = "Features and training pairs of words (rank 1 by histogram, no network; KR and LO never seen)"
+    return [*format_table(title, ["features", "pairs", *asked], rows), source_line("word-features"), ""]
+
+
+def _format_rank1(answers: Mapping[str, int]) -> str:
+    return f"{answers['right'] / answers['queries']:.1%} of {answers['queries']}"
