@@ -153,13 +153,14 @@ def query_of_motions(
     Motions that are no dancer's come after what was `ignored` before.
     """
     dancers = [
-        _dancer_of_motion(dancer, motions[dancer - 1], words, tokeniser)
+        dancer_of_motion(dancer, motions[dancer - 1], words, tokeniser)
         for dancer, words in words_in(tokeniser, motions, what).items()
     ]
     return QueryClip(tuple(dancers), (*ignored, *select_motions(motions)[1]), tuple(images))
 
 
-def _dancer_of_motion(dancer: int, motion: Motion, words: Fingerprint, tokeniser: Tokeniser) -> QueryDancer:
+def dancer_of_motion(dancer: int, motion: Motion, words: Fingerprint, tokeniser: Tokeniser) -> QueryDancer:
+    """A dancer with every variant that is searched for; `words` are those of the motion as filmed."""
     reflected = mirror(motion)
     mirrored = tokeniser.fingerprint(reflected)
     turned = tokeniser.turned_fingerprint(motion, words), tokeniser.turned_fingerprint(reflected, mirrored)

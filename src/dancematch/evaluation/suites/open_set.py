@@ -10,7 +10,7 @@ others. Every search is that of `dancematch search`, mirrored too.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,8 @@ from dancematch.evaluation.suites.retrieval import EvaluationCache, TrackProgres
 from dancematch.evaluation.suites.retrieval_tasks import find_views, require_genres
 from dancematch.model.patches import PatchTokeniser
 from dancematch.model.tokeniser import load_background
-from dancematch.motion import excerpt, mirror
+from dancematch.motion import excerpt
+from dancematch.pipeline.query import dancer_of_motion
 from dancematch.search.confidence.verdict import MAX_EVALUE, POSSIBLE_EVALUE
 from dancematch.search.engine import Engine, Query
 from dancematch.search.settings import Settings
@@ -253,10 +254,9 @@ class OpenSetSearch:
         if known:
             yield OpenSetAnswers(kind, known, unknown, float(np.mean(chances)))
 
-    def _variants(self, motion: Motion) -> list[Query]:
-        """The motion as seen and mirrored."""
-        mirrored = Query(self.model.fingerprint(mirror(motion)), mirrored=True)
-        return [Query(self.model.fingerprint(motion)), mirrored]
+    def _variants(self, motion: Motion) -> Sequence[Query]:
+        """The motion as seen, mirrored and turned, as `search` asks for it."""
+        return dancer_of_motion(1, motion, self.model.fingerprint(motion), self.model).queries()
 
     def _draw_recordings_by_others(self, query: int, rng: np.random.Generator) -> dict[str, int]:
         """One recording of every basic choreography, not by the query's dancer."""
@@ -283,7 +283,7 @@ def _cut_middle(variants: Sequence[Query]) -> list[Query]:
     words = round(SHORT_SECONDS / whole.seconds_per_word)
     first = max(0, (len(whole) - words) // 2)
     last = min(first + words, len(whole)) - 1
-    return [Query(one.fingerprint.segment(first, last), one.mirrored) for one in variants]
+    return [replace(one, fingerprint=one.fingerprint.segment(first, last)) for one in variants]
 
 
 def load_unknown_dances(folder: Path | None) -> list[Motion]:
