@@ -52,7 +52,7 @@ PEOPLE_QUERIES = 240  # of each set
 PEOPLE_SHARES = (0.0, 0.05, 0.1, 0.2)  # that are tried, of all three sets together
 REAL = ("people", "game characters", "unknown")  # parts of the clips
 BOUNDS = (-4.0, 8.0)  # log10
-TARGET = Path(__file__).parent.parent / "src" / "dancematch" / "search" / "confidence" / "calibration.json"
+TARGET = Path(__file__).parents[2] / "src" / "dancematch" / "search" / "confidence" / "calibration.json"
 
 
 @dataclass(frozen=True)
@@ -232,8 +232,8 @@ def _best(
 
 def _evidence(scored: VariantScores) -> dict[str, np.ndarray]:
     """The scores that are shipped, and those of the ablations."""
-    parts = scored.segment_scores.parts
-    relative = scored.null.relative(parts["histogram"], parts["order"], scored.synchrony.strengths)
+    parts = scored.words.parts
+    relative = scored.null.normalise(parts["histogram"], parts["order"], scored.synchrony.strengths)
     return {
         **scored.evidence,
         "all of histogram": relative["histogram"],

@@ -242,9 +242,9 @@ def _measured(
             bones = bones_of(query), bones_of(reference)
             found = timing.measure_timing(*bones, *line, query.seconds_per_word)
         # Equal ratios, at the bounds, are told apart by the score, as a search does.
-        ratio = float(scored.log_ratios[place]) + 1e-4 * float(scored.segment_scores.scores[place])
+        ratio = float(scored.log_ratios[place]) + 1e-4 * float(scored.words.scores[place])
         measured = (0.0, 1.0, 0.0) if found is None else (found.correlation, found.jitter, found.seconds)
-        height, histogram = synchrony.heights[place], scored.segment_scores.parts["histogram"][place]
+        height, histogram = synchrony.heights[place], scored.words.parts["histogram"][place]
         kind = str(asked.label(name))
         yield track, MeasuredPair(kind, asked.dance, ratio, float(height), float(histogram), *measured)
 
