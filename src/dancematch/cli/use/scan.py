@@ -363,7 +363,7 @@ def _segment_line(segment: "ScanSegment") -> str:
     return f"{when:<15}  dancer {segment.dancer:<3}  {what}"
 
 
-def _frame_rate(source: "VideoSource") -> dict[str, float]:
+def _frame_rate(source: "VideoSource") -> dict[str, Any]:
     """The rate that edit lists count frames by, where the file says it."""
     from dancematch import formats
     from dancematch.pose.video import probe
