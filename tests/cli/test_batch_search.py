@@ -310,6 +310,21 @@ def test_a_finished_table_is_continued(finished, clips, searches):
     assert not target.with_name("found.csv.part").exists()
 
 
+def test_a_finished_table_with_nothing_new_is_left_alone(finished, searches):
+    """As people sorted it; the exit code is that of its rows."""
+    own, inside, target = finished
+    (inside / "bad.npz").unlink()
+    before = target.read_bytes(), target.stat().st_mtime_ns
+    again = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB)
+
+    assert (0, []) == (again.code, searches)
+    assert [f"{target}: nothing new", "2 clips: 2 match, 0 possible match, 0 no match."] == (
+        again.err.splitlines()[-2:]
+    )
+    assert before == (target.read_bytes(), target.stat().st_mtime_ns)
+    assert not target.with_name("found.csv.part").exists()
+
+
 def test_rows_of_clips_that_went_elsewhere_stay(finished, clips, searches):
     """An inbox that is emptied and filled again: what was found in it stays in the table."""
     own, inside, target = finished

@@ -143,16 +143,21 @@ class SearchTable:
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
 
-    def finish(self, contents: Mapping[Path, str | None]) -> None:
+    def finish(self, contents: Mapping[Path, str | None]) -> bool:
         """Write the table of these clips, in their order, and remove the part.
 
-        What a finished table has of other clips stays, above them.
+        What a finished table has of other clips stays, above them. Returns whether there was anything to
+        write: a finished table to which no clip was added is left alone.
         """
+        if not self._entries:
+            self.close()
+            return False
         lines = [header_line(), *self._finished.rows_of_others(contents)]
         lines += [row for key in contents.items() for row in self._read_rows(*key)]
         write_bytes(self.path, csv_file(lines), overwrite=self._overwrite)
         self.close()
         self.part.unlink()
+        return True
 
     def close(self) -> None:
         """Leave the part as it is, for another run; one without any clip is removed."""

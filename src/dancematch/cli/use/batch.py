@@ -75,8 +75,7 @@ def search_batch(known: "Catalogue", clips: Sequence[Path], asked: Question) -> 
             if asked.wanted.review and searched.answer is not None and searched.sha256 is not None:
                 known.keep_for_review(searched.answer, searched.path.name, searched.sha256)
         if table is not None:
-            table.finish(contents)
-            say(f"{table.path}: written")
+            say(f"{table.path}: {'written' if table.finish(contents) else 'nothing new'}")
     if words:
         say(f"{words} of them hold words alone: mirrored, these are made from the motion they decode to")
     recalibration = known.reviews.recalibration
