@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -76,17 +77,63 @@ def test_a_file_is_a_dance_of_its_own_unless_said_otherwise(run):
     assert ["anna", "ben", "cleo"] == [one["name"] for one in run("list", "--json").objects]
 
 
-def test_what_is_known_is_skipped_whatever_dance_is_named(run):
+def test_what_is_known_is_skipped_whatever_dance_is_named(run, here):
     run("add", "clips/loona", "--dance", "loona")
     again = run("add", "clips/loona/ben.npz", "--dance", "other")
+
+    edit = f"dancematch edit {here / 'dances.db'} loona"
 
     assert 0 == again.code
     assert [
         "clips/loona/ben.npz: skipped, its very content is known as loona",
-        "  it was said to be of 'other'; 'dancematch edit --recording' with --move-to moves it",
+        f"  it was said to be of 'other'; to correct it: {edit} --name other (all its recordings), "
+        f"or {edit} --recording ben.npz --new-dance other (this one)",
         "what was known already stays as it is; 'dancematch edit' changes it",
         "0 added, 1 skipped, 0 failed",
     ] == again.err.splitlines()
+
+
+@pytest.mark.parametrize("others", ["loona", "Waltz"])
+@pytest.mark.parametrize("said", ["Valse", "loona"])
+def test_what_is_advised_on_a_corrected_name_works(run, others, said):
+    """A new name, and that of another dance; the recording is the only one of its dance, or one of three."""
+    run("add", "clips/loona", "--dance", others)
+    run("add", "clips/waltz", "--dance", "Waltz")
+    note = run("add", "clips/waltz", "--dance", said).err.splitlines()[1]
+    for advice in note.partition("to correct it: ")[2].split(", or "):
+        verb, *arguments = shlex.split(advice.partition(" (")[0])[1:]
+
+        assert 0 == run_main(verb, *arguments).code
+        assert said == listed(run("list", "--recordings", "--json"))["cleo.npz"][0]
+        run_main("edit", arguments[0], "--undo")
+
+
+def test_what_differs_of_known_recordings_is_said(run, here):
+    """In one line, with the way to correct it; nothing is changed."""
+    index = here / "clips" / "index.csv"
+    index.write_text(INDEX, encoding="utf-8")
+    run("add", "--index", "clips/index.csv")
+    index.write_text(INDEX.replace("Anna", "Anne").replace("2020", "2021"), encoding="utf-8")
+    again = run("add", "--index", "clips/index.csv")
+    db = here / "dances.db"
+
+    assert [
+        "1 known otherwise (anna.npz: performer, date): what was known already stays as it is; to correct "
+        f"it: 'dancematch list {db} --recordings --csv FILE', then 'dancematch edit {db} --csv FILE'",
+        "0 added, 2 skipped, 0 failed",
+    ] == again.err.splitlines()[-2:]
+    assert ["Loona", "Anna", "2020"] == listed(run("list", "--recordings", "--json"))["anna.npz"]
+
+
+def test_two_files_of_one_name_are_told_how_to_be_named(run, here):
+    """Nothing that is known has to be removed for it."""
+    (here / "tape").mkdir()
+    shutil.copy(here / "clips" / "waltz" / "cleo.npz", here / "tape" / "anna.npz")
+    answer = run("add", "clips/loona/anna.npz", "tape")
+
+    assert (1, "1 added, 0 skipped, 1 failed") == (answer.code, answer.err.splitlines()[-1])
+    assert "say so (--dance 'anna'), else give it another name (--dance NAME, or for many" in answer.err
+    assert "remove" not in answer.err
 
 
 INDEX = "file,dance,performer,labels,date\nloona/anna.npz,Loona,Anna,pop; k,2020\nloona/ben.npz,Loona,Ben,,\n"
@@ -223,13 +270,14 @@ def test_single_recordings_are_removed_and_a_dance_with_its_last(run):
     one = run("remove", "loona", "--recording", "anna.npz")
     last = run("remove", "--recording", "ben.npz", "--recording", "cleo.npz")
 
-    assert (0, "anna.npz: removed from loona\n") == (one.code, one.err)
+    assert (0, "anna.npz: removed from loona") == (one.code, one.err.splitlines()[0])
+    assert "this cannot be undone" in one.err
     assert [
         "ben.npz: removed from loona",
         "cleo.npz: removed from waltz",
         "loona: removed with its last recording",
         "waltz: removed with its last recording",
-    ] == last.err.splitlines()
+    ] == last.err.splitlines()[:-1]
     assert [] == run("list", "--json").objects
 
 

@@ -199,8 +199,8 @@ def test_a_table_may_go_to_stdout(db, clips, tmp_path):
 )
 def test_a_name_is_neither_formula_nor_control(name, cell):
     """A formula gets an apostrophe, an apostrophe another; commas and quotation marks are quoted."""
-    (line,) = row_lines(SearchedClip(Path(name), error=InputError("=HYPERLINK(1)")))
-    ((read, *_, error, _sha256),) = csv.reader([line])
+    (line,) = row_lines(SearchedClip(Path(name), error=InputError("=HYPERLINK(1)")), "q0")
+    ((read, *_, error, _sha256, _question_id),) = csv.reader([line])
 
     assert (cell, "'=HYPERLINK(1)") == (read, error)
     line.encode()
@@ -213,7 +213,8 @@ def test_numbers_stay_numbers(db, clips):
     (one,) = answer.dancers
     changed = replace(one.candidates[0], log_ratio=-0.5)
     answer = replace(answer, dancers=(replace(one, candidates=(changed,)),))
-    (row,) = read_table(f"{header_line()}\n{row_lines(SearchedClip(Path('a'), answer=answer))[0]}\n")
+    (line,) = row_lines(SearchedClip(Path("a"), answer=answer), "q0")
+    (row,) = read_table(f"{header_line()}\n{line}\n")
 
     assert "-0.5" == row["log_ratio"]
 
@@ -278,6 +279,104 @@ def test_no_table_is_made_of_two_questions(db, clips, tmp_path, monkeypatch, cha
     else:
         assert (1, False) == (resumed.code, target.exists())
         assert "was begun with other dances, another model or other options" in resumed.err
+
+
+@pytest.fixture
+def finished(db, clips, tmp_path) -> tuple[Path, Path, Path]:
+    """A catalogue and a folder with three clips, one of them bad, and the finished table of them."""
+    own, inside, target = tmp_path / "dances.db", tmp_path / "clips", tmp_path / "found.csv"
+    shutil.copy(db, own)
+    inside.mkdir()
+    for name in ("again.npz", "bad.npz", "two.npz"):
+        shutil.copy(clips / name, inside)
+    assert 1 == run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB).code
+    return own, inside, target
+
+
+def test_a_finished_table_is_continued(finished, clips, searches):
+    """The same line searches for what is new or failed; all rows are those of one run, sorted ones too."""
+    own, inside, target = finished
+    header, *lines = target.read_text(encoding="utf-8-sig").splitlines()
+    target.write_text("\n".join([header, *reversed(lines)]), encoding="utf-8")
+    shutil.copy(clips / "unknown.npz", inside)
+    write_dance(inside.parent / "good.npz", 1, dancer=4).replace(inside / "bad.npz")
+    again = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB)
+
+    assert (0, [1, 1]) == (again.code, searches)  # bad and unknown
+    assert "2 of 4 clips were searched before" in again.err
+    assert "4 clips: 3 match, 0 possible match, 1 no match." == again.err.splitlines()[-1]
+    whole = run_main("search", own, inside, "--csv", "-", *ONE_JOB)
+    assert sorted(whole.out.splitlines()) == sorted(target.read_text(encoding="utf-8-sig").splitlines())
+    assert not target.with_name("found.csv.part").exists()
+
+
+def test_a_finished_table_with_nothing_new_is_left_alone(finished, searches):
+    """As people sorted it; the exit code is that of its rows."""
+    own, inside, target = finished
+    (inside / "bad.npz").unlink()
+    before = target.read_bytes(), target.stat().st_mtime_ns
+    again = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB)
+
+    assert (0, []) == (again.code, searches)
+    assert [f"{target}: nothing new", "2 clips: 2 match, 0 possible match, 0 no match."] == (
+        again.err.splitlines()[-2:]
+    )
+    assert before == (target.read_bytes(), target.stat().st_mtime_ns)
+    assert not target.with_name("found.csv.part").exists()
+
+
+def test_rows_of_clips_that_went_elsewhere_stay(finished, clips, searches):
+    """An inbox that is emptied and filled again: what was found in it stays in the table."""
+    own, inside, target = finished
+    for clip in inside.iterdir():
+        clip.unlink()
+    shutil.copy(clips / "unknown.npz", inside)
+    again = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB)
+    rows = read_table(target.read_text(encoding="utf-8-sig"))
+
+    assert (3, [1]) == (again.code, searches)
+    assert ["again.npz", "bad.npz", "two.npz", "two.npz", "unknown.npz"] == [
+        Path(row["file"]).name for row in rows
+    ]
+    assert ["match", "", "match", "no match", "no match"] == [row["verdict"] for row in rows]
+
+
+def test_a_continuation_that_was_interrupted_goes_on(finished, clips, monkeypatch, searches):
+    own, inside, target = finished
+    before = target.read_bytes()
+    (inside / "bad.npz").unlink()
+    for name in ("unknown.npz", "words.npz"):
+        shutil.copy(clips / name, inside)
+    with monkeypatch.context() as patch:
+        break_off_after(patch, 1)
+        assert 1 == run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB).code
+    assert before == target.read_bytes()
+    searches.clear()
+    again = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB)
+
+    assert (0, [1]) == (again.code, searches)
+    assert "4 clips: 3 match, 0 possible match, 1 no match." == again.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("change", ["options", "dances", "column", "text"])
+def test_a_table_that_would_be_spoilt_is_not_continued(finished, clips, searches, change):
+    """One of another question, with columns that people added, or of something else: it stays as it is."""
+    own, inside, target = finished
+    if change == "dances":
+        run_main("add", own, clips / "unknown.npz", *ONE_JOB)
+    if change == "column":
+        text = target.read_text(encoding="utf-8-sig").replace("question_id", "question_id,seen by")
+        target.write_text(text, encoding="utf-8")
+    if change == "text":
+        target.write_text("mine")
+    before = target.read_bytes()
+    options = ("--max-evalue", 0.1) if change == "options" else ()
+    refused = run_main("search", own, inside, "--csv", target, "--resume", *ONE_JOB, *options)
+    reason = {"column": "no column 'seen by'", "text": "a header was expected"}
+
+    assert (1, [], before) == (refused.code, searches, target.read_bytes())
+    assert reason.get(change, "was made with other dances, another model or other options") in refused.err
+    assert "--force" in refused.err
 
 
 @pytest.mark.parametrize(

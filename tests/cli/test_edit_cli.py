@@ -231,7 +231,7 @@ def test_what_cannot_be_edited_is_one_sentence_and_changes_nothing(db, arguments
         ("dance_id,name\n{waltz},A\n{thriller},A\n", "lines 2 and 3 give two dances one name: 'A'"),
         ("dance_id,name\nd000000000000000,A\n", "line 2: there is no dance 'd000000000000000'"),
         ("recording_id,performer\n00,A\n", "line 2: there is no recording '00'"),
-        ("recording_id,dance\n{ben},Polka\n", "line 2: there is no dance 'Polka'"),
+        ("recording_id,dance\n{ben},Polka\n", "no dance 'Polka'; to rename a dance, correct the table of"),
         ("recording_id,dance_id,performer\n{ben},{waltz},B\n", "ben.mp4 is a recording of 'Thriller'"),
         ("dance_id,name\n{waltz},Thriller\n", "another dance has the name 'Thriller'"),
         ("dance_id,name\n{waltz},\n", "line 2: the name is empty"),
@@ -363,6 +363,8 @@ def test_an_edit_whose_old_name_is_taken_is_not_undone(db):
 def test_an_undo_says_how_the_edit_is_made_again(db):
     run_main("edit", db, "Waltz", "--name", "Valse")
 
+    assert "the last edit was taken back; --undo again makes it again\n" == run_main("edit", db, "--undo").err
+    assert "the last edit was made again; --undo takes it back\n" == run_main("edit", db, "--undo").err
     assert "the last edit was taken back; --undo again makes it again\n" == run_main("edit", db, "--undo").err
 
 

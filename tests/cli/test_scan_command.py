@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -191,6 +192,23 @@ def test_a_scan_that_was_killed_goes_on(folder, tmp_path):
     assert not part.exists()
     assert [row["dance"] for row in whole] == [row["dance"] for row in again]
     assert [float(r["start"]) for r in whole] == pytest.approx([float(r["start"]) for r in again], abs=1.0)
+
+
+def test_a_finished_scan_is_said_to_be_finished(folder, tmp_path):
+    """The same line again: the exit code of the first time, and the file is left alone."""
+    table = tmp_path / "found.csv"
+    arguments = ["scan", folder / "dances.db", folder / "show.npz", "--csv", table, "--resume"]
+    assert 0 == run_main(*arguments).code
+    before = table.read_bytes(), table.stat().st_mtime_ns
+    again = run_main(*arguments)
+    shutil.copy(folder / "show.npz", tmp_path / "another.npz")
+    more = run_main(*arguments, tmp_path / "another.npz")
+
+    assert (0, "") == (again.code, again.out)
+    assert f"{table} is finished: nothing is left to scan" in again.err
+    assert 1 == more.code
+    assert "is finished and says nothing of 1 of 2 videos (another.npz)" in more.complaint
+    assert before == (table.read_bytes(), table.stat().st_mtime_ns)
 
 
 def test_a_journal_of_other_options_or_with_damage_is_refused(folder, tmp_path):

@@ -326,6 +326,11 @@ def test_the_keyboard_alone_is_enough(browser, server):
         (["a", "b c", "d"], "say.labelsIn(' a,b c; d;a,')"),
         ("waltz, tango and no match", "say.listed(['waltz', 'tango', 'no match'])"),
         (["same tempo", "20 % faster", "30 % slower", ""], "[1.01, 1.2, 0.7, null].map(say.tempo)"),
+        (
+            ["20 % faster", "", "", ""],
+            "[['match', 6], ['match', 5.9], ['possible match', 9], ['no match', 9]].map(([verdict, end]) => "
+            "say.tempoOf({ verdict, query: { start: 0, end }, tempo: 1.2 }))",
+        ),
         (["0:00.0", "1:12.4", "1:00.0", "10:05.0"], "[0, 72.4, 59.97, 605].map((t) => say.time(t))"),
         (["9.5 s", "10 min", "1:01 min"], "[9.5, 600, 61].map(say.length)"),
     ],

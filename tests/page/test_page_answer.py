@@ -96,7 +96,7 @@ WEAK = """async () => {
   const { reasons } = await import("/compare/reasons.js");
   const next = { dance_id: "b", dance: "tango", log_ratio: 0.1 };
   const match = { dancer: 1, dance_id: "a", log_ratio: 0.5, likelihood_ratio: 3, bounded: false,
-    mirrored: true, tempo: 1.2, query: { start: 0, end: 3 },
+    mirrored: true, tempo: 1.2, verdict: "possible match", query: { start: 0, end: 3 },
     parts: { synchrony: 0.3, synchrony_seconds: 3 }, synchrony_reason: null };
   const path = { agreement: { torso: [0.9, 0.7], left_arm: [0.1, null], right_arm: [0.3, 0.3] } };
   const clip = { unseen: [new Set([1]), new Set()], start: 0, fps: 30, skeleton: { joints: ["a", "b"] } };
@@ -120,7 +120,7 @@ def test_what_speaks_for_a_match_and_against_it_is_said(answering):
         "Only 3.0 s of 10.0 s fit.",
         "3.0 s are little to go by.",
         "tango comes nearly as near.",
-        "Not danced as it is known: mirrored and 20 % faster.",
+        "Not danced as it is known: mirrored.",
         "25 % of the body is not seen in your clip.",
     ] == found["con"]
 

@@ -138,6 +138,10 @@ def test_a_row_without_its_file_is_refused(tmp_path):
         InputError, match=r"line 7 of the index names 'gone\.mp4', but .*gone\.mp4 does not exist"
     ):
         match_rows_to_files(gone, tmp_path)
+    several = [IndexRow(2, "a"), *(IndexRow(line, f"{line}.mp4") for line in range(3, 7))]
+    expected = r"4 files that .* do not exist: line 3 '3\.mp4', line 4 '4\.mp4', line 5 '5\.mp4', \.\.\.; "
+    with pytest.raises(InputError, match=expected):
+        match_rows_to_files(several, tmp_path)
     with pytest.raises(InputError, match="cannot be read: File name too long"):
         match_rows_to_files([IndexRow(2, "x" * 3000)], tmp_path)
     both = [IndexRow(2, "a", "Waltz"), IndexRow(3, str(tmp_path / "a"), "Polka")]

@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_is_refused_and_the_way_is_said(tmp_path, known):
 
     assert str(refused.value).endswith(
         "the content is new: if it is another recording of that dance, say so (--dance 'a'), "
-        "else give it another name"
+        "else give it another name (--dance NAME, or for many files --dance-from folder or --index)"
     )
     assert {"a": ["a.mp4"]} == files_of(known)
     known.add(again, dance="a")

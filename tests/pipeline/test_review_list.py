@@ -2,15 +2,18 @@
 
 import csv
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from dance_samples import digest, write_dance
+from dance_samples import dance, digest, write_dance
+from dancematch import formats
 from dancematch.catalogue.review_records import Recalibration
 from dancematch.catalogue.reviews import ReviewStore
 from dancematch.catalogue.store import Store
 from dancematch.errors import InputError
 from dancematch.pipeline.answer import Answer, DancerAnswer
+from dancematch.pipeline.batch_search import BatchSearch, hash_clips
 from dancematch.pipeline.catalogue import open_catalogue
 from dancematch.pipeline.review_list import ReviewList, reviews_to_csv
 from dancematch.pipeline.wording import recalibration_sentence
@@ -100,6 +103,46 @@ def test_the_offset_is_said_with_two_digits_that_count(offset, shown):
     sentence = f"Verdicts are shifted by {shown} decades, fitted on 23 of your reviews."
 
     assert sentence == recalibration_sentence(replace(BY, offset=offset))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"verdict": "match"}, True),
+        ({"verdict": "no match"}, False),
+        ({"mirrored": True}, False),
+        ({"reference_dancer": 2}, False),
+        ({"recording_id": RECORDINGS["tango"]}, False),
+    ],
+)
+def test_a_dancer_found_in_the_very_file_is_the_same_performance(changes, expected):
+    """However short the clip is; another dancer of the file is not, nor a mirrored variant."""
+    found = match_of("waltz", 0.5, 1.0, verdict="possible match", reference_dancer=1)
+    (dancer,) = answer_of(replace(found, **changes)).with_content(RECORDINGS["waltz"]).dancers
+
+    assert expected is dancer.candidates[0].same_performance
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_file_that_is_known_is_told_by_its_content(folder, tmp_path, several):
+    """A cut of four seconds, alone and among others; timing alone says nothing of so little."""
+    short = tmp_path / "short.npz"
+    formats.write(short, [dance(9)[0.0:4.0]])
+    with open_catalogue(tmp_path / "dances.db") as known:
+        for clip in (short, folder / "dance1.npz", folder / "dance2.npz"):
+            known.add(clip)
+        search = partial(known.search, max_evalue=1.0)
+        if several:
+            (found,) = BatchSearch(known.tokeniser, search).run(hash_clips([short]))
+            answer = found.answer
+        else:
+            answer = search(short)
+        by_motion = search(formats.read(short))
+    best = answer.dancers[0].candidates[0]
+
+    assert ("short", True) == (best.dance, best.same_performance)
+    assert not by_motion.dancers[0].candidates[0].same_performance
 
 
 def test_what_becomes_no_match_is_not_called_the_same_performance():

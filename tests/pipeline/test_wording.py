@@ -37,6 +37,14 @@ THRILLER = Match(
             "Match: Thriller, 0:03-0:11, 20 % faster. 1 search in 2,000 gives this by accident.",
         ),
         (
+            {"mirrored": False, "tempo": 0.84},
+            "Possible match: Thriller, 0:03-0:11. 1 search in 9 gives this by accident.",
+        ),
+        (
+            {"verdict": "match", "mirrored": False, "tempo": 0.84, "query": Span(1.0, 6.9), "evalue": 0.0004},
+            "Match: Thriller, 0:03-0:11. 1 search in 2,000 gives this by accident.",
+        ),
+        (
             {"verdict": "match", "evalue": 0.0004, "same_performance": True},
             "Match: Thriller, 0:03-0:11, mirrored. 1 search in 2,000 gives this by accident. "
             "Probably the very same performance.",

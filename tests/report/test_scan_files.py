@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pycmx
@@ -23,9 +24,10 @@ SHOW = ScannedVideo(
         segment(0.0, 12.345, "Thriller", mirrored=True),
         segment(12.345, 40.0, None),
         segment(40.0, 58.5, "Waltz", verdict="possible match", tempo=1.2),
-        segment(3700.0, 3712.0, "Thriller", dancer=2),
+        segment(3700.0, 3712.0, "Thriller", dancer=2, tempo=1.2),
     ),
     fps=25.0,
+    written=datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC),
 )
 ODD = ScannedVideo(f"{HOSTILE}.mp4", 20.0, (segment(1.0, 9.0, HOSTILE), segment(9.0, 20.0, None)))
 NOTHING = ScannedVideo("show.mp4", 20.0, ())
@@ -65,12 +67,13 @@ def test_subtitles_are_those_of_the_dances():
     assert ["00:00:00.000", "00:00:40.000", "01:01:40.000"] == [one.start for one in captions]
     assert "Dancer 1: Thriller (anna.mp4), 0:00-0:12, mirrored" == subtitles[0].content
     assert "possible match" in subtitles[1].content
-    assert "20 % faster" in subtitles[1].content
+    assert ["20 % faster" in one.content for one in subtitles] == [False, False, True]
 
 
 def test_elan_reads_a_tier_per_dancer(tmp_path):
     document = read_eaf(tmp_path, SHOW)
 
+    assert "2026-05-04T03:02:01+00:00" == document.adocument["DATE"]
     assert {"dancer 1 dance", "dancer 1 details", "dancer 2 dance", "dancer 2 details"} == set(
         document.get_tier_names()
     )
@@ -142,4 +145,5 @@ def test_dancers_who_are_not_in_view_together_share_a_lane():
 
 
 def test_a_segment_is_told_in_a_line():
-    assert "Waltz (anna.mp4), 0:00-0:18, 20 % faster, possible match" == segment_text(SHOW.segments[2].match)
+    assert "Waltz (anna.mp4), 0:00-0:18, possible match" == segment_text(SHOW.segments[2].match)
+    assert "Thriller (anna.mp4), 0:00-0:12, 20 % faster" == segment_text(SHOW.segments[3].match)

@@ -176,8 +176,7 @@ class Store(Database):
                 )
             if name in named or self.has(name):
                 return DanceExistsError(
-                    f"{self.where} already has a dance named {name!r}, of other content; "
-                    f"choose another name or remove it first"
+                    f"{self.where} already has a dance named {name!r}, of other content; choose another name"
                 )
             named.add(name)
             contents[content] = name

@@ -86,6 +86,19 @@ class Answer(ShownInNotebooks):
         ]
         return replace(self, dancers=tuple(dancers))
 
+    def with_content(self, sha256: str | None) -> "Answer":
+        """The same; a dancer who is found in the very file that was asked about is the same performance.
+
+        Timing alone does not show that of clips of a few seconds.
+        """
+        if sha256 is None:
+            return self
+        dancers = [
+            replace(one, candidates=tuple(_recognise(match, sha256) for match in one.candidates))
+            for one in self.dancers
+        ]
+        return replace(self, dancers=tuple(dancers))
+
     def recalibrate(self, by: Recalibration, max_evalue: float = MAX_EVALUE) -> "Answer":
         """The same with all ratios shifted, and the E-values and verdicts that follow; the order stays."""
         dancers = [
@@ -156,6 +169,12 @@ def _name_recording(one: RecordingMatch, names: "Mapping[int, TrackNames]") -> R
     if own is None:
         return one
     return replace(one, recording=own.recording, recording_id=own.recording_id)
+
+
+def _recognise(match: Match, sha256: str) -> Match:
+    """A match that says it is the same performance if both are one dancer of one file, as seen."""
+    is_itself = match.recording_id == sha256 and match.reference_dancer == match.dancer and not match.mirrored
+    return replace(match, same_performance=True) if is_itself and match.verdict != "no match" else match
 
 
 def _shift(match: Match, offset: float, max_evalue: float) -> Match:

@@ -91,7 +91,7 @@ class BatchSearch:
             for done, (clip, sha256) in enumerate(contents.items(), start=1):
                 original = originals[clip]
                 if clip == original:
-                    found = self._search(clip, None if clip in words else next(analyses))
+                    found = self._search(clip, sha256, None if clip in words else next(analyses))
                     results[clip] = replace(found, sha256=sha256, is_words=clip in words)
                 yield _rename(results[original], clip)
                 copies[original] -= 1
@@ -99,10 +99,10 @@ class BatchSearch:
                     del results[original]
                 report(done / len(contents))
 
-    def _search(self, clip: Path, analysis: Analysis | None) -> SearchedClip:
+    def _search(self, clip: Path, sha256: str | None, analysis: Analysis | None) -> SearchedClip:
         """The result of one clip, which is a file of words if it has not been analysed."""
         try:
-            query = self._read_query(clip, analysis)
+            query = replace(self._read_query(clip, analysis), sha256=sha256)
         except DanceMatchError as error:
             return SearchedClip(clip, error=error)
         answer = self.search(query)

@@ -112,7 +112,11 @@ def _find_target(where: str, row: EditRow, dances: Mapping[str, Dance]) -> Dance
     if not isinstance(named, str):
         return None
     if named not in dances:
-        raise _unknown(where, "dance", named)
+        raise InputError(
+            f"{where}: there is no dance {show(named)}; to rename a dance, correct the table of dances "
+            f"('dancematch list --csv' without --recordings), or make a new one of this recording: "
+            f"'dancematch edit --recording' with --new-dance; nothing was changed"
+        )
     return dances[named]
 
 

@@ -53,6 +53,11 @@ class Added:
     note: str | None = None  # such as why it is not named by its title
     dance_id: str | None = None
     recordings: int = 0  # of that dance, with this one
+    known: Recording | None = None  # what it is skipped as
+
+
+def _skip(path: Path, known: Recording) -> Added:
+    return Added(path, known.dance, skipped=True, dance_id=known.dance_id, known=known)
 
 
 class ChosenName(NamedTuple):
@@ -210,7 +215,7 @@ class Ingest:
             return None
         present = self.store.find_recording(digest)
         if present is not None:
-            return Added(path, present.dance, skipped=True, dance_id=present.dance_id)
+            return _skip(path, present)
         chosen = self._choose_name(path, plan, work)
         try:
             self._require_welcome(plan, chosen.name, work)
@@ -226,11 +231,14 @@ class Ingest:
             said = Dance(name, collection=plan.collection, notes=plan.notes)
             require_agreement(said, vars(work.joined[plan.dance]))
         elif self.store.has(name) or name in work.reserved:
-            raise DanceExistsError(
-                f"{name!r} is already the name of another dance in {self.store.where}; the content is new: "
-                f"if it is another recording of that dance, say so (--dance {name!r}), "
-                f"else give it another name"
-            )
+            raise self._name_taken(name)
+
+    def _name_taken(self, name: str) -> DanceExistsError:
+        return DanceExistsError(
+            f"{name!r} is already the name of another dance in {self.store.where}; the content is new: if it "
+            f"is another recording of that dance, say so (--dance {name!r}), else give it another name "
+            f"(--dance NAME, or for many files --dance-from folder or --index)"
+        )
 
     def _choose_name(self, path: Path, plan: RecordingPlan, work: _Pending) -> ChosenName:
         """The name that was given, else the first by the title that no other dance has, else the file's."""
@@ -253,11 +261,12 @@ class Ingest:
             )
             dancers = self._dancers(analysis)
             stored = store_recording(self.store, self.tokeniser, new, dancers, join=plan.join)
-        except DanceExistsError as error:  # another process was quicker
+        except DanceExistsError as error:  # another process was quicker, or another file of this name
             known = self.store.find_recording(digest)
             if known is None:
-                return Added(path, error=error)
-            return Added(path, known.dance, skipped=True, dance_id=known.dance_id)
+                taken = self.store.has(chosen.name)
+                return Added(path, error=self._name_taken(chosen.name) if taken else error)
+            return _skip(path, known)
         except DanceMatchError as error:
             return Added(path, error=error)
         ignored = analysis.ignored + select_motions(analysis.motions)[1]

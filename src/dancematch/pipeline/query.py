@@ -16,6 +16,7 @@ from dancematch.model.kmeans import require_words_of
 from dancematch.model.tokeniser import Tokeniser
 from dancematch.motion import mirror
 from dancematch.pipeline.analysis.analyse_files import analyse_files
+from dancematch.pipeline.analysis.clip_files import content_hash
 from dancematch.pipeline.analysis.file_analysis import (
     Analysis,
     ImageTrack,
@@ -63,6 +64,7 @@ class QueryClip:
     ignored: tuple[IgnoredTrack, ...] = ()
     images: tuple[ImageTrack, ...] = ()  # where each dancer is in the frames, if the clip is a video
     read_seconds: float | None = None  # of a video that is still being read; None: this is all of it
+    sha256: str | None = None  # of the file, if it is one and all of it was read
 
     def limit_evalue(self, max_evalue: float) -> float:
         """The E-value that a match has at most, where one with the whole clip has `max_evalue`.
@@ -99,11 +101,11 @@ def read_query(
     if not isinstance(clip, str | Path):
         return query_of_motions([clip] if isinstance(clip, Motion) else clip, tokeniser, "the query")
     if holds_words(Path(clip)):
-        return query_of_words(words_files.read(clip), tokeniser)
+        return replace(query_of_words(words_files.read(clip), tokeniser), sha256=content_hash(clip))
     (found,) = analyse_files([Path(clip)], make_estimator=make_estimator, on_progress=on_progress)
     if found.error is not None:
         raise found.error
-    return query_of_analysis(found, tokeniser, found.path)
+    return replace(query_of_analysis(found, tokeniser, found.path), sha256=content_hash(clip))
 
 
 def read_query_progressively(
@@ -130,7 +132,7 @@ def read_query_progressively(
                 if found.read_seconds is None:
                     raise
                 continue
-            yield query
+            yield query if found.read_seconds is not None else replace(query, sha256=content_hash(clip))
 
 
 def query_of_analysis(found: Analysis, tokeniser: Tokeniser, what: object) -> QueryClip:

@@ -4,7 +4,7 @@ An empty cell says nothing; one row per file, or several that do not contradict 
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +23,7 @@ from dancematch.pipeline.csv_table import (
 
 INDEX_COLUMNS = ("file", "dance", "performer", "labels", "url", "date", "collection", "notes")
 _OF_A_DANCE = ("collection", "notes")  # with one value, however many recordings the dance has
+_NAMED = 3  # missing files that a message names; more are only counted
 
 _Key = TypeVar("_Key", str, Path)
 
@@ -66,6 +67,7 @@ def match_rows_to_files(rows: Iterable[IndexRow], folder: Path) -> dict[Path, In
     """Return the rows by their files, absolute or relative to a folder; each must be there."""
     said = Statements("the index")
     found: dict[Path, IndexRow] = {}
+    missing: list[IndexRow] = []
     for row in rows:
         path = folder / os.path.normpath(row.file)
         try:
@@ -74,9 +76,25 @@ def match_rows_to_files(rows: Iterable[IndexRow], folder: Path) -> dict[Path, In
             raise unreadable(path, error) from None
         if not is_there:
             refuse_web_address(row.file)
-            raise InputError(f"line {row.row} of the index names {row.file!r}, but {path} does not exist")
+            missing.append(row)
         _enter_row(found, path, row, said)
+    if missing:
+        raise _refuse_missing(missing, folder)
     return found
+
+
+def _refuse_missing(rows: Sequence[IndexRow], folder: Path) -> InputError:
+    """Return the error about files that are not there: how many, and the first of them."""
+    first = rows[0]
+    if not rows[1:]:
+        path = folder / os.path.normpath(first.file)
+        return InputError(f"line {first.row} of the index names {first.file!r}, but {path} does not exist")
+    names = ", ".join(f"line {row.row} {row.file!r}" for row in rows[:_NAMED])
+    names += ", ..." if rows[_NAMED:] else ""
+    return InputError(
+        f"{len(rows)} files that the index names do not exist: {names}; names are absolute or relative to "
+        f"the folder {folder}"
+    )
 
 
 def _enter_row(rows: dict[_Key, IndexRow], key: _Key, row: IndexRow, said: Statements) -> None:

@@ -68,7 +68,7 @@ class SearchableDances(KnownDances):
         if recalibration is not None:
             answer = answer.recalibrate(recalibration, max_evalue)
         keys = [key for one in answer.dancers for match in one.candidates for key in match.track_keys]
-        return answer.with_names(self.name_tracks(keys))
+        return answer.with_names(self.name_tracks(keys)).with_content(clip.sha256)
 
     def _choose(self, which: DanceChoice) -> DanceFilter:
         """The dances to search; a label or collection that no dance has is refused."""

@@ -13,6 +13,7 @@ from dancematch.search.rarity import name_rarity
 from dancematch.types import Match, Span
 
 SAME_TEMPO = 0.03
+TEMPO_SECONDS = 6.0  # a shorter segment fits at several tempi; its own is kept as a number, not told
 DECISION_WORDS: dict[Decision, str] = {
     "confirmed": "confirmed",
     "rejected": "rejected",
@@ -161,8 +162,10 @@ def synchrony_reason(match: Match) -> str | None:
 
 
 def list_changes(match: Match) -> list[str]:
-    """How the clip changes the dance: mirrored, faster, slower."""
+    """How the clip changes the dance: mirrored, and of a match that is long enough, faster or slower."""
     changes = ["mirrored"] if match.mirrored else []
+    if match.verdict != "match" or match.query.seconds < TEMPO_SECONDS:
+        return changes
     percent = round(100 * abs((match.tempo or 1.0) - 1))
     if percent > 100 * SAME_TEMPO:
         changes.append(f"{percent} % {'faster' if (match.tempo or 1.0) > 1 else 'slower'}")

@@ -6,7 +6,8 @@ where no known dance is danced.
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ _EDL_FPS = 30.0  # of a source whose rate is not known
 _MILLISECONDS = 1000
 _EAF_ATTRIBUTES = {
     "AUTHOR": "DanceMatch",
-    "DATE": "1970-01-01T00:00:00+00:00",  # the same scan gives the same bytes
     "FORMAT": "3.0",
     "VERSION": "3.0",
     "{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation":
@@ -45,6 +45,7 @@ class ScannedVideo:
     segments: tuple[ScanSegment, ...]
     fps: float = _EDL_FPS  # frames per second, which an edit list counts in
     address: str = ""  # of the file, by which ELAN finds it
+    written: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
     @property
     def dances(self) -> list[tuple[ScanSegment, Match]]:
@@ -147,7 +148,8 @@ def _clock(seconds: float, point: str) -> str:
 
 def _render_eaf(scanned: ScannedVideo) -> str:
     """An annotation document of ELAN: one tier per dancer, and one that says more of each dance."""
-    root = ElementTree.Element("ANNOTATION_DOCUMENT", _EAF_ATTRIBUTES)
+    date = scanned.written.isoformat(timespec="seconds")
+    root = ElementTree.Element("ANNOTATION_DOCUMENT", {**_EAF_ATTRIBUTES, "DATE": date})
     header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     ElementTree.SubElement(
         header, "MEDIA_DESCRIPTOR", MEDIA_URL=_xml_text(scanned.address or scanned.file), MIME_TYPE="video/*",

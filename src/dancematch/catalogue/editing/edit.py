@@ -28,6 +28,8 @@ from dancematch.catalogue.sql.references import require_dances, require_recordin
 from dancematch.catalogue.sql.schema import dances, edits, recordings, tracks
 from dancematch.errors import CatalogueError, ChangedMeanwhileError, DanceExistsError, InputError
 
+_TAKES_BACK = "undo-"  # with which the id of what took an edit back begins
+
 
 @dataclass(frozen=True)
 class Edited:
@@ -37,6 +39,11 @@ class Edited:
     dance_ids: tuple[str, ...] = ()  # of the dances that were touched and are there
     dry_run: bool = False
     edit_id: str | None = None  # by which it is undone; None if nothing was changed
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether this took an edit back; False if it was made, or made again."""
+        return self.edit_id is not None and self.edit_id.startswith(_TAKES_BACK)
 
 
 class CatalogueEditor:
@@ -96,7 +103,8 @@ class CatalogueEditor:
                 raise ChangedMeanwhileError(
                     f"the last edit of {database.where} cannot be undone: a dance was named {taken!r} since"
                 )
-            made = None if dry_run else self._write(connection, now, target, generation)
+            kind = "" if row.edit_id.startswith(_TAKES_BACK) else _TAKES_BACK
+            made = None if dry_run else self._write(connection, now, target, generation, kind)
         return _describe(now, target, dry_run, made)
 
     def _parse_log(self, row: Iterable[str]) -> tuple[Images, Images]:
@@ -136,8 +144,10 @@ class CatalogueEditor:
             {place: of_keys[key] for place, key in single.items()},
         )
 
-    def _write(self, connection: sa.Connection, before: Images, after: Images, generation: int) -> str:
-        """Write an edit and keep what undoes it; return its id."""
+    def _write(
+        self, connection: sa.Connection, before: Images, after: Images, generation: int, kind: str = ""
+    ) -> str:
+        """Write an edit and keep what undoes it; return its id, which begins with its kind."""
         database = self._database
         try:
             searched = write_images(connection, before, after)
@@ -153,9 +163,10 @@ class CatalogueEditor:
         )
         connection.execute(sa.delete(edits))
         moment = datetime.now(UTC).isoformat(timespec="seconds")
-        row = {"edit_id": uuid4().hex, "moment": moment, "before": old.to_json(), "after": changed.to_json()}
+        edit_id = kind + uuid4().hex
+        row = {"edit_id": edit_id, "moment": moment, "before": old.to_json(), "after": changed.to_json()}
         connection.execute(sa.insert(edits).values(row))
-        return row["edit_id"]
+        return edit_id
 
     def _log(self, connection: sa.Connection, searched: SearchedDifferently, generation: int) -> None:
         """Log the tracks that a search has to read again."""

@@ -1,8 +1,9 @@
 """dancematch add: learn recordings of dances."""
 
+import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dancematch.pipeline.ingest import Added
     from dancematch.pipeline.recording_index import IndexRow
     from dancematch.pipeline.recording_plan import DanceFrom, RecordingPlan
+
+_NAMED = 3  # files that a message names; more are only counted
 
 
 @dataclass(frozen=True)
@@ -129,13 +132,17 @@ def add_command(
     with open_catalogue(catalogue, model=model) as known, share_bar("adding") as tell:
         analyser = _analyse_on_cluster(known, cluster, model, recording.posters) if cluster.address else None
         counts = Counter({"added": 0, "skipped": 0, "failed": 0})
+        differing: list[str] = []
         for added in known.add_planned(
             plans, jobs=jobs, analyser=analyser, posters=recording.posters, on_progress=tell
         ):
             state = "failed" if added.error else "skipped" if added.skipped else "added"
             counts[state] += 1
-            _show_added(_note_claim(added, plans[added.path]), state, as_json)
-    if counts["skipped"]:
+            _show_added(_note_claim(known, added, plans[added.path]), state, as_json)
+            differing += _describe_difference(added, plans[added.path])
+    if differing:
+        _say_that_differences_stay(catalogue, differing)
+    elif counts["skipped"]:
         _say_that_facts_stay(dance, recording)
     say(", ".join(f"{number} {state}" for state, number in counts.items()))
     if counts["failed"]:
@@ -209,14 +216,50 @@ def _say_that_facts_stay(dance: DanceOptions, recording: RecordingOptions) -> No
         say("what was known already stays as it is; 'dancematch edit' changes it")
 
 
-def _note_claim(added: "Added", plan: "RecordingPlan") -> "Added":
-    """The same, with a note if it is known as a recording of another dance than was said."""
-    if not added.skipped or not plan.join or plan.dance in (None, added.dance, added.dance_id):
-        return added
-    return replace(
-        added,
-        note=f"it was said to be of {plan.dance!r}; 'dancematch edit --recording' with --move-to moves it",
+def _describe_difference(added: "Added", plan: "RecordingPlan") -> list[str]:
+    """What is said of a known recording and is something else there: "0001.mp4: performer, date"."""
+    if added.known is None:
+        return []
+    differ = [
+        name
+        for name in ("performer", "date", "url")
+        if getattr(plan, name) not in (None, getattr(added.known, name))
+    ]
+    return [f"{added.path.name}: {', '.join(differ)}"] if differ else []
+
+
+def _say_that_differences_stay(catalogue: str, differing: Sequence[str]) -> None:
+    shown = "; ".join(differing[:_NAMED]) + ("; ..." if differing[_NAMED:] else "")
+    where = shlex.quote(catalogue)
+    say(
+        f"{len(differing)} known otherwise ({shown}): what was known already stays as it is; to correct it: "
+        f"'dancematch list {where} --recordings --csv FILE', then 'dancematch edit {where} --csv FILE'"
     )
+
+
+def _note_claim(known: "Catalogue", added: "Added", plan: "RecordingPlan") -> "Added":
+    """The same, with a note if it is known as a recording of another dance than was said."""
+    said, there = plan.dance, added.dance
+    if not added.skipped or not plan.join or there is None or said in (None, there, added.dance_id):
+        return added
+    edit = f"dancematch edit {shlex.quote(known.where)} {shlex.quote(there)}"
+    own = f"--recording {shlex.quote(_name_recording(known, added, there))}"
+    name = shlex.quote(said)
+    if said in known:
+        advice = f"{edit} {own} --move-to {name}"
+    elif len(known.recordings(there)) == 1:
+        advice = f"{edit} --name {name}"
+    else:
+        advice = f"{edit} --name {name} (all its recordings), or {edit} {own} --new-dance {name} (this one)"
+    return replace(added, note=f"it was said to be of {said!r}; to correct it: {advice}")
+
+
+def _name_recording(known: "Catalogue", added: "Added", dance: str) -> str:
+    """The file of a known recording, or its id where another one of the dance has that name too."""
+    if added.known is None:  # it was added in this very run
+        return added.path.name
+    same = [one for one in known.recordings(dance) if one.file == added.known.file]
+    return added.known.file if len(same) == 1 else added.known.recording_id
 
 
 def _show_added(added: "Added", state: str, as_json: bool) -> None:

@@ -178,7 +178,9 @@ def _print(edited: "Edited", how_to_undo: str | None) -> None:
     counted = f"{len(changes):,} change{'s' * (len(changes) > 1)}"
     if edited.dry_run:
         say(f"{counted}, not made: this was a dry run")
-    elif how_to_undo is None:
+    elif how_to_undo is None and edited.takes_back:
         say("the last edit was taken back; --undo again makes it again")
+    elif how_to_undo is None:
+        say("the last edit was made again; --undo takes it back")
     else:
         say(f"{counted}; {how_to_undo}")

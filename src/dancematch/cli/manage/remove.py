@@ -62,6 +62,7 @@ def remove_command(
                 found = known.dances(label=only.label, collection=only.collection)
                 dances = _confirm(found, catalogue, yes)
             _remove_dances(known, dances)
+    say("this cannot be undone; 'dancematch add' learns the files again, if you have them")
 
 
 def _remove_dances(known: "Catalogue", dances: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.output import complain, emit, emit_json, require_free, say, share_bar
@@ -44,7 +44,7 @@ def find_batch(places: Sequence[Path], wanted: AnswerOptions, batch: BatchOption
     clips = find_clips(places)
     if batch.csv is None or batch.prints_table:
         return clips
-    require_free(batch.csv, wanted.force)
+    require_free(batch.csv, wanted.force or batch.resume)
     own = {batch.csv.absolute(), find_part(batch.csv).absolute()}  # where a pattern fits them too
     clips = [clip for clip in clips if clip.absolute() not in own]
     if not clips:
@@ -55,9 +55,11 @@ def find_batch(places: Sequence[Path], wanted: AnswerOptions, batch: BatchOption
 def search_batch(known: "Catalogue", clips: Sequence[Path], asked: Question) -> None:
     """Print what each clip is, in the order given, then how many are what; exit with the code of them all."""
     from dancematch.pipeline.batch_search import BatchSearch, hash_clips
+    from dancematch.pipeline.search_table import make_question_id
 
     contents = hash_clips(clips)
     search = partial(known.search, **asked.search_options())
+    question_id = make_question_id(_describe_question(known, asked))
     outcomes: Counter[str] = Counter()
     words = 0
     with _open_table(known, asked) as table, ExitStack() as stack:
@@ -69,12 +71,11 @@ def search_batch(known: "Catalogue", clips: Sequence[Path], asked: Question) -> 
             words += searched.is_words
             if table is not None:
                 table.add(searched)
-            _print_searched(searched, asked)
+            _print_searched(searched, asked, question_id)
             if asked.wanted.review and searched.answer is not None and searched.sha256 is not None:
                 known.keep_for_review(searched.answer, searched.path.name, searched.sha256)
         if table is not None:
-            table.finish(contents)
-            say(f"{table.path}: written")
+            say(f"{table.path}: {'written' if table.finish(contents) else 'nothing new'}")
     if words:
         say(f"{words} of them hold words alone: mirrored, these are made from the motion they decode to")
     recalibration = known.reviews.recalibration
@@ -87,8 +88,10 @@ def search_batch(known: "Catalogue", clips: Sequence[Path], asked: Question) -> 
 
 
 def say_what_waits(known: "Catalogue") -> None:
-    """Say how many possible matches of a catalogue wait for a decision."""
+    """Say how many possible matches of a catalogue wait for a decision, if any do."""
     waiting = known.reviews.count_waiting()
+    if not waiting:
+        return
     what = "possible match waits" if waiting == 1 else "possible matches wait"
     say(f"{waiting} {what} for review; 'dancematch review {known.where}' lists them")
 
@@ -98,19 +101,14 @@ def _open_table(known: "Catalogue", asked: Question) -> "Iterator[SearchTable | 
     """The table to fill, if one is to be written; of a run that is cut short, what to do is said."""
     from dancematch.pipeline.search_table import SearchTable, header_line
 
-    batch, wanted = asked.batch, asked.wanted
+    batch = asked.batch
     if batch.prints_table:
         emit(header_line())
     if batch.csv is None or batch.prints_table:
         yield None
         return
-    facts = {
-        "catalogue": known.identity,
-        "generation": known.generation,
-        "model_id": known.tokeniser.model_id,
-        "options": repr((wanted.max_evalue, asked.only, asked.settings)),
-    }
-    table = SearchTable(batch.csv, facts, resume=batch.resume, overwrite=wanted.force)
+    facts = _describe_question(known, asked)
+    table = SearchTable(batch.csv, facts, resume=batch.resume, overwrite=asked.wanted.force)
     try:
         yield table
     except BaseException:  # Ctrl-C too
@@ -118,6 +116,16 @@ def _open_table(known: "Catalogue", asked: Question) -> "Iterator[SearchTable | 
         if table.part.exists():
             say(f"{table.part} has what was found so far; say --resume to go on with it")
         raise
+
+
+def _describe_question(known: "Catalogue", asked: Question) -> dict[str, Any]:
+    """What is asked of which catalogue: of what differs in any of it, no table is made together."""
+    return {
+        "catalogue": known.identity,
+        "generation": known.generation,
+        "model_id": known.tokeniser.model_id,
+        "options": repr((asked.wanted.max_evalue, asked.only, asked.settings)),
+    }
 
 
 def _skip_searched(
@@ -137,13 +145,13 @@ def _outcome(searched: "SearchedClip") -> str:
     return searched.verdict or (_NO_DANCER if isinstance(searched.error, NoDancerError) else _UNREADABLE)
 
 
-def _print_searched(searched: "SearchedClip", asked: Question) -> None:
+def _print_searched(searched: "SearchedClip", asked: Question, question_id: str) -> None:
     from dancematch.pipeline.search_table import row_lines
 
     if searched.error is not None:
         complain(searched.path, searched.error)
     if asked.batch.prints_table:
-        for line in row_lines(searched):
+        for line in row_lines(searched, question_id):
             emit(line)
     elif asked.as_json:
         emit_json(searched.described())

@@ -13,6 +13,7 @@ import click
 from dancematch.cli.exit_codes import ExitCode
 from dancematch.cli.options import json_option, model_option, option_group
 from dancematch.cli.output import ShareBar, complain, emit, emit_json, require_free, say, share_bar
+from dancematch.cli.use.finished_scan import end_if_finished
 from dancematch.cli.use.scan_options import (
     STDIN,
     ScanOutputOptions,
@@ -66,7 +67,8 @@ def scan_command(
     what was found is told and written. A file that has not grown for ten seconds is complete.
 
     With --csv, FILE.part keeps what has been found until all is done; --resume goes on with it, in the middle
-    of a video too. Exits with 0 if any dance is known, with 3 if none is, with 1 if a video failed.
+    of a video too, and says so where all has been done. Exits with 0 if any dance is known, with 3 if none
+    is, with 1 if a video failed.
 
     \b
     Example:
@@ -82,6 +84,7 @@ def scan_command(
 
     refuse_scan_contradictions(videos, source, output)
     sources = _find_sources(videos, source)
+    end_if_finished([Path(_file_name(one)).name for one in sources], output)
     _require_outputs_free(sources, output)
     with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(among.label, among.collection)
@@ -360,7 +363,7 @@ def _segment_line(segment: "ScanSegment") -> str:
     return f"{when:<15}  dancer {segment.dancer:<3}  {what}"
 
 
-def _frame_rate(source: "VideoSource") -> dict[str, float]:
+def _frame_rate(source: "VideoSource") -> dict[str, Any]:
     """The rate that edit lists count frames by, where the file says it."""
     from dancematch import formats
     from dancematch.pose.video import probe

@@ -92,8 +92,10 @@ def search_command(
 
     With --csv, a table: the match of each dancer, under the names of --json. It is written when all is
     done; until then FILE.part has what was found, and --resume goes on with it unless the dances or the
-    options have changed. A text that a spreadsheet would take for a formula, since it begins with =, +, - or
-    @, has an apostrophe before it, as has one that begins with an apostrophe.
+    options have changed. Given again later, the same line with --resume searches only for clips that are new,
+    that have changed or that failed, and keeps all other rows of the finished table. A text that a
+    spreadsheet would take for a formula, since it begins with =, +, - or @, has an apostrophe before it, as
+    has one that begins with an apostrophe.
 
     While a video is read, the likeliest dance so far stands behind the progress bar. With --first, the
     reading ends as soon as what has been read is a match, with a tenth of the usual risk of an accident.

@@ -132,7 +132,8 @@ class BatchOptions:
     )  # fmt: skip
     resume: bool = option(
         "--resume", is_flag=True,
-        help="With --csv FILE: go on with a run that was interrupted; clips that failed are tried again.",
+        help="With --csv FILE: go on with a run that was interrupted, or with a finished table; only clips "
+        "that are new or failed are searched for.",
     )  # fmt: skip
 
     @property

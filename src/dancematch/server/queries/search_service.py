@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dancematch.pipeline.analysis.file_analysis import Analysis
@@ -44,7 +45,7 @@ class SearchService:
 
     def search(self, request: SearchRequest, digest: str, analysis: Analysis) -> SearchResponse:
         """Search for the dancers that were found in a file."""
-        answer, facts = self._search(request, analysis)
+        answer, facts = self._search(request, analysis, digest)
         self._metrics.count_search(answer.verdict)
         file = QueryFile(request.filename or _DEFAULT_NAME, digest, analysis.kind)
         if request.review:
@@ -60,9 +61,12 @@ class SearchService:
         answer, facts = self._search(request, part)
         return SearchResponse.of(answer, search_id=None, **facts)
 
-    def _search(self, request: SearchRequest, analysis: Analysis) -> tuple[Answer, dict[str, Any]]:
+    def _search(
+        self, request: SearchRequest, analysis: Analysis, digest: str | None = None
+    ) -> tuple[Answer, dict[str, Any]]:
         """The answer, and what else its response says of the search."""
         query = query_of_analysis(analysis, self._catalogue.tokeniser, "the file")
+        query = replace(query, sha256=digest)
         began = time.perf_counter()
         names = ("limit", "max_evalue", "label", "collection", "periodic")
         answer = self._catalogue.search(query, **{name: getattr(request, name) for name in names})

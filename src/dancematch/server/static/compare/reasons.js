@@ -1,7 +1,7 @@
 /** What speaks for a match and what against it, in sentences, of what the answer says. */
 
 import { el, icon } from "../elements/dom.js";
-import { basis, inStep, length, listed, performance, plain, ratio, ratioCell, tempo } from "../elements/say.js";
+import { basis, inStep, length, listed, performance, plain, ratio, ratioCell, tempoOf } from "../elements/say.js";
 import { sorted } from "./panels.js";
 
 /** @typedef {import("./pair.js").Pair} Pair */
@@ -79,9 +79,9 @@ function tellNext({ answer, why: { match }, dance_id }, add) {
 
 /** @param {any} match @param {(isFor: boolean, text: string) => unknown} add */
 function tellChanges(match, add) {
-  const speed = tempo(match.tempo),
+  const speed = tempoOf(match),
     same = speed === "same tempo" || !speed;
-  if (same && !match.mirrored) add(true, "The same way round, at the same tempo.");
+  if (same && !match.mirrored) add(true, `The same way round${speed && ", at the same tempo"}.`);
   else add(false, `Not danced as it is known: ${listed([match.mirrored && "mirrored", !same && speed].filter(Boolean))}.`);
 }
 

@@ -2,7 +2,7 @@
 
 import { ask, dancePath, recordingPath, withQuery } from "../service/api.js";
 import { el, link } from "./dom.js";
-import { nameMatch, plain, range, ratioCell, tempo } from "./say.js";
+import { nameMatch, plain, range, ratioCell, tempoOf } from "./say.js";
 import { thumbnail } from "../drawing/stage.js";
 import { poster } from "../drawing/videos.js";
 import { verdictLine } from "./verdicts.js";
@@ -45,7 +45,7 @@ export function dancePicture(dance) {
 }
 
 /** What was changed, in short. @param {any} match @returns {string[]} */
-export const changes = (match) => [match.mirrored ? "mirrored" : "", tempo(match.tempo)].filter(Boolean);
+export const changes = (match) => [match.mirrored ? "mirrored" : "", tempoOf(match)].filter(Boolean);
 
 /** Where a match is compared. @param {any} answer @param {any} match */
 const comparison = (answer, match) =>
@@ -104,7 +104,7 @@ export function otherRecordings(match) {
   const rest = (match.recordings || []).filter((one) => one.recording_id !== match.recording_id);
   if (!rest.length) return null;
   const row = (one) => {
-    const facts = [range(one.reference), ...changes(one), ratioCell(one.log_ratio)].filter(Boolean);
+    const facts = [range(one.reference), ...changes({ ...one, verdict: match.verdict }), ratioCell(one.log_ratio)].filter(Boolean);
     return el("li", {}, el("b", {}, one.recording), ` ${facts.join(" · ")}`);
   };
   return el(

@@ -41,9 +41,18 @@ export const counted = (count, one, many = one + "s") =>
 export function tempo(ratio) {
   if (ratio === null) return "";
   const percent = Math.round(Math.abs(ratio - 1) * 100);
-  if (percent < 2) return "same tempo";
+  if (percent <= 3) return "same tempo";
   return `${percent} % ${ratio > 1 ? "faster" : "slower"}`;
 }
+
+const TEMPO_SECONDS = 6; // a shorter segment fits at several tempi
+
+/**
+ * The same of a match, where it is told: not of a doubtful or short one.
+ * @param {{verdict: Verdict, query: {start: number, end: number} | null, tempo: number | null}} match
+ */
+export const tempoOf = ({ verdict, query, tempo: ratio }) =>
+  verdict === "match" && query && query.end - query.start >= TEMPO_SECONDS ? tempo(ratio) : "";
 
 // Numbers never say more than was measured: what accident gives is rounded up, the strength of the evidence down.
 const SLACK = 1e-9, // a share: 10 ** log10(3) is a hair beside 3
