@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from dance_samples import dance, save_small_model, small_model
 from dancematch.errors import DanceMatchError, InputError, ModelError
@@ -12,6 +13,7 @@ from dancematch.training.data.batches import TrainingSet
 from dancematch.training.recipe import make_plan
 from dancematch.training.run.loop import train
 from dancematch.training.run.run_folder import create_run, lock_run, read_plan, require_new_run
+from dancematch.training.run.run_log import RunLog
 from training_samples import TINY, run_up_to, tiny_plan, training_sets
 
 PLAN = tiny_plan(steps=4, check_steps=2, head_start="random")
@@ -120,3 +122,19 @@ def test_all_files_of_a_model_have_the_same_permissions(tmp_path):
     save_small_model(tmp_path / "model")
 
     assert 1 == len({path.stat().st_mode for path in (tmp_path / "model").iterdir()})
+
+
+def test_a_stopped_run_is_finished_as_far_as_it_came(tmp_path):
+    """No step is added: the model is that of the checkpoint, and a second time the same."""
+    run_up_to(3, PLAN, tmp_path)
+    first, second = (train(*training_sets(), PLAN, tmp_path, finish=True) for _ in range(2))
+
+    assert [2] == [row["step"] for row in RunLog(tmp_path).read()]
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_a_run_without_words_cannot_be_finished(tmp_path):
+    create_run(PLAN, tmp_path)
+
+    with pytest.raises(InputError, match="no check with words yet"):
+        train(*training_sets(), PLAN, tmp_path, finish=True)

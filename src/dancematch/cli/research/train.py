@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Files = list[tuple[Path, list[Motion]]]  # of one folder
 
 EXTRA = ("torch", "onnx", "matplotlib")
-NETWORK_ONLY = ("preset", "config", "steps", "resume")
+NETWORK_ONLY = ("preset", "config", "steps", "resume", "finish")
+GOES_ON = ("resume", "finish")  # with a run that was begun before
 
 
 @click.command("train")
@@ -52,6 +53,7 @@ NETWORK_ONLY = ("preset", "config", "steps", "resume")
 )  # fmt: skip
 @click.option("--steps", type=click.IntRange(1), help="How long to train.")
 @click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT, as it was planned.")
+@click.option("--finish", is_flag=True, help="Make the model of the run in OUTPUT as far as it came.")
 @click.option(
     "--layout", type=click.Choice(["parts7", "parts14", "whole"]),
     help="Words for seven body parts, for these and seven ways in which they go together, or for the "
@@ -81,6 +83,7 @@ def train_command(
     Example:
       dancematch train aistpp/ -o runs/first
       dancematch train aistpp/ -o runs/first --resume
+      dancematch train aistpp/ -o runs/first --finish
       dancematch train --sources sources.toml -o runs/second
       dancematch train aistpp/ -o my-model --tokeniser kmeans
       dancematch add dances.db clips/ --model runs/first/model
@@ -109,9 +112,12 @@ def _refuse_contradictions(tokeniser: str, given: dict[str, Any]) -> None:
     useless = [name for name in NETWORK_ONLY if name in given] if tokeniser == "kmeans" else []
     if useless:
         raise click.UsageError(f"--{useless[0]} is for networks; leave it out, or --tokeniser kmeans")
-    others = [name for name in given if name != "resume"] if "resume" in given else []
+    goes_on = [name for name in GOES_ON if name in given]
+    others = [name for name in given if name not in goes_on[:1]] if goes_on else []
     if others:
-        raise click.UsageError(f"--resume goes on as planned in OUTPUT/config.json; leave out --{others[0]}")
+        raise click.UsageError(
+            f"--{goes_on[0]} goes on as planned in OUTPUT/config.json; leave out --{others[0]}"
+        )
 
 
 def _check_place(output: Path) -> None:
@@ -162,8 +168,9 @@ def _train_network(
     _require_extra()
     from dancematch.training.network.export import export_model
     from dancematch.training.run.run_folder import create_run, read_plan, require_new_run
+    from dancematch.training.run.run_log import RunLog
 
-    resumed = "resume" in given
+    resumed = any(name in given for name in GOES_ON)
     plan = read_plan(output) if resumed else _plan(given)
     if not resumed:
         require_new_run(output)
@@ -171,8 +178,8 @@ def _train_network(
     learned, held_out = _materials(sources, read, plan)
     if not resumed:
         create_run(plan, output)
-    learner = _watch(learned, held_out, plan, output)
-    made = {"seed": plan.training.seed, "steps": plan.training.steps}
+    learner = _watch(learned, held_out, plan, output, finish="finish" in given)
+    made = {"seed": plan.training.seed, "steps": RunLog(output).read()[-1]["step"]}
     model = export_model(learner.model, trained_on={**_describe(sources, read), **made})
     _keep(model, read, output / "model")
 
@@ -255,7 +262,9 @@ def _make_tracks(source: "TrainingSource", files: "Files") -> "Iterator[Training
         yield from make_tracks(path, found, source.name, index.get(path))
 
 
-def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path) -> "Learner":
+def _watch(
+    learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan", output: Path, *, finish: bool
+) -> "Learner":
     """Train, with a progress bar and one line per check."""
     from dancematch.training.run.loop import train
 
@@ -267,9 +276,9 @@ def _watch(learned: "TrainingSet", held_out: "TrainingSet", plan: "TrainingPlan"
                 say(f"step {progress.step}: {_summary(progress.check)}")
 
         try:
-            return train(learned, held_out, plan, output, on_step=tell)
+            return train(learned, held_out, plan, output, finish=finish, on_step=tell)
         except KeyboardInterrupt:
-            say(f"stopped; --resume goes on from the last checkpoint in {output}")
+            say(f"stopped; --resume goes on from the last checkpoint in {output}, --finish makes its model")
             raise
 
 

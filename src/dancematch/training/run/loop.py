@@ -181,11 +181,13 @@ def train(
     plan: TrainingPlan,
     folder: Path,
     *,
+    finish: bool = False,
     on_step: Callable[[StepReport], None] = lambda _: None,
 ) -> Learner:
     """Train in a folder that `create_run` made, from its latest checkpoint if there is one.
 
-    Returns the learner of the best check, its codebook refitted if the recipe says so.
+    Returns the learner of the best check, its codebook refitted if the recipe says so. With `finish` no
+    step is added to those of the checkpoint.
     """
     with lock_run(folder):
         run = TrainingRun(training, held_out, plan, folder)
@@ -193,7 +195,10 @@ def train(
         if latest_checkpoint(folder).exists():
             run.restore("latest")
         run.log.truncate(run.step)
-        _run_steps(run, on_step)
+        if not finish:
+            _run_steps(run, on_step)
+        elif not (run.checkpoints / "best.safetensors").exists():
+            raise InputError(f"the run in {folder} has no check with words yet; go on with --resume first")
         draw_curves(run.log.read(), folder / "curves.png")
         run.restore("best")
         if plan.training.refit_codebook:
