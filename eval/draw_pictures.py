@@ -159,7 +159,8 @@ def verdict_rows() -> list[tuple[str, tuple[float, float, float, float]]]:
     (real,) = [
         row["parts"]
         for row in read_results("real-poses-20-10")
-        if row.get("line") == "summary" and row["catalogue"] == "all clips and distractors"
+        if row.get("line") == "summary"
+        and (row["method"], row["catalogue"]) == ("both", "all clips and distractors")
     ]
     made = {row["query"]: row for row in read_results("open-set") if row["method"] == "likelihood"}
     names = {

@@ -289,7 +289,7 @@ def camera_angles_table() -> list[str]:
         headings = ["angle", "clips", "as filmed: rank 1", "as filmed: match", "rank 1", "match"]
         headings += ["possible match", "wrong, accepted", "unknown: match, possible"]
         seconds = "ten" if name.endswith("10s") else "six"
-        title = f"Camera angles (rendered mannequins of {seconds} seconds, LH and PO, among all of AIST++)"
+        title = f"Camera angles (rendered mannequins of {seconds} seconds, among all of AIST++; genres seen)"
         lines += [*format_table(title, headings, rows), source_line(name), ""]
     return lines
 

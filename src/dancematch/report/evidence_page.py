@@ -117,12 +117,17 @@ def _compared(found: Evidence) -> Iterator[tuple[str, str, str]]:
 
 
 def _span(span: Span) -> str:
-    return f"{text.seconds(span)} s ({span.seconds:.1f} s)"
+    return f"{text.seconds(span)} s ({_shown_seconds(span):.1f} s)"
+
+
+def _shown_seconds(span: Span) -> float:
+    """The length by the ends as they are shown, so that readers can check the sum."""
+    return round(span.end, 1) - round(span.start, 1)
 
 
 def _join(spans: Sequence[Span]) -> str:
     """Time ranges, and how long they are together."""
-    total = sum(one.seconds for one in spans)
+    total = sum(map(_shown_seconds, spans))
     return f"{', '.join(map(text.seconds, spans))} s ({total:.1f} s)" if spans else "none"
 
 
