@@ -70,7 +70,7 @@ def test_a_run_without_a_checkpoint_may_be_replaced(tmp_path):
 
 
 def test_nothing_is_resumed_from_an_empty_folder(tmp_path):
-    with pytest.raises(InputError, match="holds no run to resume"):
+    with pytest.raises(InputError, match="holds no run to go on with"):
         read_plan(tmp_path)
 
 

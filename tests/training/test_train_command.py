@@ -1,5 +1,6 @@
 """`dancematch train`: the model it writes, and what it refuses before anything is written."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from dancematch.cli.research.train import duration, numbered
 from dancematch.errors import InputError
 from dancematch.model.tokeniser import load_background, load_model
 from dancematch.training.kmeans import fit_kmeans
+from dancematch.training.run.run_folder import record_sources
 from dancematch.types import Motion
 
 
@@ -131,3 +133,37 @@ def test_help_says_what_the_choices_mean():
 
     assert "words depend on their place in a chunk" in printed
     assert "seven body parts, for these and seven ways in which they go together" in printed
+
+
+def test_a_run_goes_on_with_its_sources_alone(tmp_path):
+    """Neither weights nor licences can be changed behind a run's back."""
+    sources = [{"name": "own", "weight": 1.0, "licence": "our own", "commercial": True}]
+    (tmp_path / "checkpoints").mkdir()
+    record_sources(tmp_path, sources)
+    record_sources(tmp_path, sources)
+
+    with pytest.raises(InputError, match="other sources, weights or licences"):
+        record_sources(tmp_path, [{**sources[0], "licence": "CC0"}])
+
+
+def test_a_folder_is_given_once(dances, tmp_path):
+    answer = run_main("train", dances, dances / ".", "-o", tmp_path / "run")
+
+    assert (1, True) == (answer.code, "give every folder once" in answer.err)
+
+
+def test_what_has_no_effect_is_said(dances, tmp_path):
+    """An index of another kind, and weights where no pairs are drawn."""
+    folder = tmp_path / "dances"
+    shutil.copytree(dances, folder)
+    (folder / "index.csv").write_text("name,dance\n")
+    listed = tmp_path / "sources.toml"
+    listed.write_text('[[sources]]\nname = "own"\nfolder = "dances"\nweight = 4\nlicence = "our own"\n')
+    options = ["--tokeniser", "kmeans", "--vocabulary", 4, "--layout", "whole"]
+    answer = run_main("train", "--sources", listed, "-o", tmp_path / "model", *options)
+
+    assert 0 == answer.code
+    assert "index.csv is not used: it has no columns file, group, performer" in answer.err
+    assert "the weight of own has no effect" in answer.err
+    said = run_main("words", "--model", tmp_path / "model", "--limit", 1).err
+    assert "learnt from own (our own); commercial use: not of all" in said

@@ -22,7 +22,8 @@ def retokenise_command(
     """Make the words of every recording in CATALOGUE anew, with another model, from its stored skeletons.
 
     Either all words are replaced or none; until then all programs go on with the old ones. With --to,
-    CATALOGUE stays as it is, and a run that is repeated adds what has come since.
+    CATALOGUE stays as it is, and a run that is repeated adds what has come since, or what a killed run left
+    out.
 
     \b
     Example:

@@ -1,7 +1,7 @@
 """dancematch train: fit a tokeniser."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,9 +75,9 @@ def train_command(
 ) -> None:
     """Fit a tokeniser on all motion files below FOLDERS and keep it in OUTPUT.
 
-    Each folder is drawn from as often; --sources gives them weights. What is not given is the
-    preset's. A run that was stopped goes on with --resume, and ends with the same numbers as if it
-    had not been.
+    Pairs of the same moment are drawn from each folder as often; --sources gives them weights. What is
+    not given is the preset's. A run that was stopped goes on with --resume, and ends with the same
+    numbers as if it had not been.
 
     \b
     Example:
@@ -101,11 +101,13 @@ def train_command(
 
 
 def _list_sources(folders: Sequence[Path], listed: Path | None) -> "list[TrainingSource]":
-    from dancematch.training.data.sources import name_folders, read_sources
+    from dancematch.training.data.sources import name_folders, read_sources, require_different_folders
 
     if bool(folders) == (listed is not None):
         raise click.UsageError("give FOLDERS or --sources")
-    return name_folders(folders) if listed is None else read_sources(listed)
+    sources = name_folders(folders) if listed is None else read_sources(listed)
+    require_different_folders(sources)
+    return sources
 
 
 def _refuse_contradictions(tokeniser: str, given: dict[str, Any]) -> None:
@@ -144,6 +146,7 @@ def _fit_kmeans(
 
     if (output / "config.json").exists():
         raise ModelError(f"{output} already holds a model; choose another folder or remove it first")
+    _say_that_weights_do_not_count(sources)
     read = [_read(source.folder, genres) for source in sources]
     model = fit_kmeans(
         [motion for files in read for _, found in files for motion in found],
@@ -167,7 +170,7 @@ def _train_network(
 ) -> None:
     _require_extra()
     from dancematch.training.network.export import export_model
-    from dancematch.training.run.run_folder import create_run, read_plan, require_new_run
+    from dancematch.training.run.run_folder import create_run, read_plan, record_sources, require_new_run
     from dancematch.training.run.run_log import RunLog
 
     resumed = any(name in given for name in GOES_ON)
@@ -178,6 +181,7 @@ def _train_network(
     learned, held_out = _materials(sources, read, plan)
     if not resumed:
         create_run(plan, output)
+    record_sources(output, [source.describe() for source in sources])
     learner = _watch(learned, held_out, plan, output, finish="finish" in given)
     made = {"seed": plan.training.seed, "steps": RunLog(output).read()[-1]["step"]}
     model = export_model(learner.model, trained_on={**_describe(sources, read), **made})
@@ -207,8 +211,11 @@ def _plan(given: dict[str, Any]) -> "TrainingPlan":
 def _read(folder: Path, genres: Sequence[str]) -> "Files":
     """Every file below a folder that can be read, with its motions."""
     from dancematch.training.data.files import find_motion_files, read_motions
+    from dancematch.training.data.sources import COLUMNS, INDEX, has_other_index
 
     files = find_motion_files([folder], without_genres=genres)
+    if has_other_index(folder):
+        say(f"{folder / INDEX} is not used: it has no columns {', '.join(COLUMNS)}")
     found = []
     for path, result in counted(read_motions(files), f"reading {folder}", total=len(files)):
         if isinstance(result, DanceMatchError):
@@ -250,7 +257,14 @@ def _materials(
     pairs = [f"{numbered(len(found), 'pair')} of {source}" for source, found in material.pairs.items()]
     say(f"{numbered(len(training), 'motion')} to learn from, {numbered(len(held_out), 'motion')} held out")
     say(", ".join(pairs) or "no pairs: each motion is paired with itself")
+    _say_that_weights_do_not_count(source for source in sources if source.name not in material.pairs)
     return material, TrainingSet.from_tracks(held_out, weights)
+
+
+def _say_that_weights_do_not_count(sources: "Iterable[TrainingSource]") -> None:
+    weighted = [source.name for source in sources if source.weight != 1]
+    if weighted:
+        say(f"the weight of {', '.join(weighted)} has no effect: only pairs are drawn by weight")
 
 
 def _make_tracks(source: "TrainingSource", files: "Files") -> "Iterator[TrainingTrack]":
@@ -306,7 +320,7 @@ def _keep(model: "PatchTokeniser", read: Sequence["Files"], folder: Path) -> Non
     if len(background) < FEWEST:
         say(
             f"only {numbered(len(background), 'motion')} for the background cohort, {FEWEST} are needed: "
-            f"searches with this model will answer 'no match' unless --max-evalue is raised"
+            f"searches with this model will answer 'no match'; give more motions"
         )
     save_model(model, folder, background)
     emit(f"{folder}: {model.model_id}")

@@ -1,9 +1,10 @@
 """dancematch words: what a model can say."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -90,6 +91,17 @@ def words_command(
         for word in islice(words, limit)
     ]
     _print(common, as_json)
+    if not as_json:
+        _say_sources(tokeniser.trained_on)
+
+
+def _say_sources(trained_on: Mapping[str, Any]) -> None:
+    """Say what the model learnt from, and whether all of it may be used commercially."""
+    sources = trained_on.get("sources", [])
+    if sources:
+        listed = ", ".join(f"{one['name']} ({one['licence']})" for one in sources)
+        free = all(one["commercial"] for one in sources)
+        say(f"learnt from {listed}; " + ("commercial use: yes" if free else "commercial use: not of all"))
 
 
 def _read_words(tokeniser: "Tokeniser", model: str | None, catalogue: str | None) -> "list[Fingerprint]":

@@ -19,6 +19,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,19 @@ class IndexedFile:
     group: str
     performer: str
     lag_seconds: float | None  # the file's time minus the motion's
+
+
+def require_different_folders(sources: Sequence[TrainingSource]) -> None:
+    """Refuse a folder that is given twice, or lies in another one: its motions would count twice."""
+    places = [(source.folder.resolve(), source) for source in sources]
+    for (place, first), (other, second) in permutations(places, 2):
+        if place.is_relative_to(other):
+            raise InputError(f"{first.folder} is {second.folder} or lies in it; give every folder once")
+
+
+def has_other_index(folder: Path) -> bool:
+    """Whether the folder has an index.csv that does not say who moves in which file."""
+    return (folder / INDEX).is_file() and read_index(folder) is None
 
 
 def name_folders(folders: Sequence[Path]) -> list[TrainingSource]:

@@ -1,12 +1,12 @@
 """A run's folder: creating it, resuming from it, and refusing to mix it with another run.
 
 `config.json` is the plan; `checkpoints/start.json` records the numbers and motions that the run
-really started with, so that it cannot continue with others.
+really started with, so that it cannot continue with others; `checkpoints/sources.json` what is said of them.
 """
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def create_run(plan: TrainingPlan, folder: Path) -> None:
 def read_plan(folder: Path) -> TrainingPlan:
     """The plan of a run that is to be resumed."""
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder} holds no run to resume; begin one without --resume")
+        raise InputError(f"{folder} holds no run to go on with; begin one without --resume or --finish")
     if (folder / "model" / "config.json").exists():
         raise InputError(f"the run in {folder} is finished: its model is {folder / 'model'}")
     plan = make_plan("default", read_config(folder / "config.json"))
@@ -69,6 +69,25 @@ def record_start(folder: Path, plan: TrainingPlan, motions: str) -> None:
     _require_same_plan(folder, start, plan)
     if start["motions"] != motions:
         raise InputError(f"the run in {folder} was trained on other motions; give the same folders as before")
+
+
+def record_sources(folder: Path, sources: Sequence[Mapping[str, Any]]) -> None:
+    """Write down a run's sources, with their weights and licences; refuse others than those recorded."""
+    path, said = folder / "checkpoints" / "sources.json", [dict(source) for source in sources]
+    if not path.exists():
+        write_bytes(path, _to_json({"sources": said}))
+        return
+    try:
+        recorded = json.loads(path.read_text(encoding="utf-8"))["sources"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ModelError(
+            f"{path}, which records what the run learns from, is damaged; begin a new run"
+        ) from None
+    if recorded != said:
+        raise InputError(
+            f"the run in {folder} was begun with other sources, weights or licences; give them as before, "
+            f"or begin a new run"
+        )
 
 
 @contextlib.contextmanager
