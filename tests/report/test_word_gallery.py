@@ -243,12 +243,16 @@ def run(line: str) -> str:
 
 
 def test_the_command_prints_the_most_common_words():
-    heading, *rows = run("words --model floor --channel torso --channel legs --limit 2").splitlines()
+    """The table is stdout; what the model learnt from, under which licence, is said beside it."""
+    line = "words --model floor --channel torso --channel legs --limit 2"
+    done = CliRunner().invoke(dancematch, line.split())
+    heading, *rows = done.stdout.splitlines()
     common = next(word for word in list_words(floor(), floor_background()) if word.channel == "torso")
 
     assert ["channel", "word", "times", "share"] == heading.split()[:4]
     assert ["torso", "torso", "legs", "legs"] == [row.split()[0] for row in rows]
     assert [str(common.word), str(common.count)] == rows[0].split()[1:3]
+    assert "learnt from AIST++" in done.stderr
 
 
 def test_the_command_counts_in_a_catalogue(tmp_path, monkeypatch):

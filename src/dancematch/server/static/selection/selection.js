@@ -1,7 +1,7 @@
 /** Dances that are chosen together, and what can be done with all of them. */
 
 import { ask, dancePath } from "../service/api.js";
-import { attempt, editMany, removeDances } from "../service/editing.js";
+import { attempt, editMany, removeDances, settled } from "../service/editing.js";
 import { askText, chooseOne } from "../elements/dialogs.js";
 import { button, el } from "../elements/dom.js";
 import { confirmed, tell } from "../elements/notices.js";
@@ -83,8 +83,9 @@ export class Selection {
     this.merge.disabled = number < 2;
   }
 
-  /** @returns {Chosen[]} */
-  get #dances() {
+  /** What is selected, as it is after the last change. @returns {Promise<Chosen[]>} */
+  async #dances() {
+    await settled();
     return [...this.chosen.values()];
   }
 
@@ -96,11 +97,11 @@ export class Selection {
       yes: "Add it",
       suggested: Object.keys(labels),
     });
-    if (text && labelsIn(text).length) await editMany(this.#dances, { add_labels: labelsIn(text) });
+    if (text && labelsIn(text).length) await editMany(await this.#dances(), { add_labels: labelsIn(text) });
   }
 
   async #removeLabel() {
-    const labels = [...new Set(this.#dances.flatMap((dance) => dance.labels))].sort();
+    const labels = [...new Set((await this.#dances()).flatMap((dance) => dance.labels))].sort();
     if (!labels.length) {
       tell("None of them has a label.", "bad");
       return;
@@ -111,7 +112,7 @@ export class Selection {
       yes: "Remove it",
       choices: labels.map((one) => ({ value: one, text: one })),
     });
-    const having = this.#dances.filter((dance) => dance.labels.includes(label));
+    const having = (await this.#dances()).filter((dance) => dance.labels.includes(label));
     if (label) await editMany(having, { remove_labels: [label] });
   }
 
@@ -124,11 +125,11 @@ export class Selection {
       suggested: Object.keys(collections),
       optional: true,
     });
-    if (name !== null) await editMany(this.#dances, { collection: name || null });
+    if (name !== null) await editMany(await this.#dances(), { collection: name || null });
   }
 
   async #merge() {
-    const dances = this.#dances;
+    const dances = await this.#dances();
     const stays = await chooseOne({
       title: `Merge ${counted(dances.length, "dance")} into one`,
       text: "All their recordings become recordings of one dance. Which name stays?",
@@ -145,7 +146,7 @@ export class Selection {
   }
 
   async #remove() {
-    const dances = this.#dances,
+    const dances = await this.#dances(),
       one = dances.length === 1;
     const meant = await confirmed(
       one ? `Remove ${dances[0].name}?` : `Remove ${counted(dances.length, "dance")}?`,

@@ -5,8 +5,14 @@ import { tell } from "../elements/notices.js";
 import { counted } from "../elements/say.js";
 import { forgetMotions } from "../drawing/stage.js";
 
-/** "edited": what is shown may be another by now; its detail is a `Gone`. */
+/** "edited": what is shown may be another by now; its detail is a `Gone`, with `until` for what takes a while. */
 export const changes = new EventTarget();
+
+/** @type {Promise<unknown>} */
+let shownAnew = Promise.resolve();
+
+/** Until what was changed here is shown as it is now: a change that begins before has dances as they were. */
+export const settled = () => shownAnew;
 
 const MOST_TOLD = 3;
 
@@ -18,8 +24,13 @@ const MOST_TOLD = 3;
 /** Everything that shows dances shows them anew. @param {string[]} [gone] @param {string} [to] */
 async function announce(gone = [], to = "dances") {
   forgetMotions();
-  await about(true);
-  changes.dispatchEvent(new CustomEvent("edited", { detail: { gone, to } }));
+  const views = [],
+    until = (work) => views.push(work);
+  const told = about(true).then(() =>
+    changes.dispatchEvent(new CustomEvent("edited", { detail: { gone, to, until } })),
+  );
+  shownAnew = told.then(() => Promise.allSettled(views)).catch(() => null);
+  await told;
 }
 
 /** @param {string[]} done sentences */

@@ -45,7 +45,7 @@ export async function show(root) {
   const nothing = firstSteps();
   const search = filters(wanted, reload);
   const changed = () => Promise.all([reload(), search.renew()]);
-  const edited = ({ detail: { gone } }) => selection.renew(gone, changed);
+  const edited = ({ detail: { gone, until } }) => until(selection.renew(gone, changed));
   root.append(
     el(
       "div",

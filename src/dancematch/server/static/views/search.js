@@ -93,8 +93,8 @@ const SOME = 6;
 const STEPS = [
   ["Any dancer will do", "Another body, other clothes, another camera: what counts is the movement."],
   [
-    "A few seconds are enough",
-    "Mirrored like a selfie, faster or slower, cut out of the middle: it is found all the same.",
+    "Five to fifteen seconds",
+    "The whole body, from the front. Mirrored like a selfie, a little faster or slower, cut out of the middle: it is found all the same.",
   ],
   [
     "Nothing is kept",
