@@ -246,12 +246,16 @@ def test_a_dance_of_a_catalogue_can_be_the_reference(folder):
     assert answer.objects[0]["degrees"] < 10
 
 
-def test_two_dances_are_no_match_but_are_shown(folder):
-    answer = run_main("compare", folder / "other.npz", folder / "teacher.npz")
+def test_two_dances_are_no_match_but_are_shown(folder, tmp_path):
+    """Bone by bone, without a choreography: nothing was kept or left out of a dance that is not danced."""
+    plot = tmp_path / "diff.png"
+    answer = run_main("compare", folder / "other.npz", folder / "teacher.npz", "--plot", plot)
 
     assert 3 == answer.code
     assert "degrees apart" in answer.out
     assert "do not seem to be one dance" in answer.err
+    assert f"{plot}: not written" in answer.err
+    assert not plot.exists()
 
 
 @pytest.mark.parametrize("name", ["out.html", "out.png", "out.svg"])

@@ -77,6 +77,23 @@ def test_what_a_clip_shows_before_and_after_the_reference_is_not_shown_in_it():
     )
 
 
+def test_what_a_clip_is_too_short_for_is_not_kept():
+    """Of a clip that ends, or begins, within four counts, only what it shows is kept."""
+    clip = reference()
+    cut = round(1.0 * clip.fps)
+    counts = Counts(BPM, 0.0, clip.seconds, 1.0, "movement")
+    for joints, shown in (
+        (clip.joints[:-cut], (0.0, clip.seconds - 1)),
+        (clip.joints[cut:], (1, clip.seconds)),
+    ):
+        found = diff_dances(Motion(joints, clip.fps, clip.skeleton), clip, [1.0], counts)
+        (kept,) = [one.reference for one in found if one.kind == "kept"]
+        (missing,) = [one.reference for one in found if one.kind == "not shown"]
+
+        assert pytest.approx(shown, abs=0.2) == (kept.start, kept.end)
+        assert pytest.approx(clip.seconds, abs=1e-6) == kept.seconds + missing.seconds
+
+
 def test_a_dancer_who_waits_at_first_leaves_the_beginning_out():
     clip = reference()
     begin = round(8 * 60 / BPM * clip.fps)

@@ -146,6 +146,12 @@ class CostTable:
         first, last = max(start, self.edge), min(start + length, self.width - self.edge)
         return max(0, last - first) / length
 
+    def seconds_outside(self, start: int, length: int) -> tuple[float, float]:
+        """How much of a place lies before the clip and after it, in seconds of the reference."""
+        before, after = self.edge - start, start + length - (self.width - self.edge)
+        step = self.steps[0]
+        return step * min(max(0, before), length), step * min(max(0, after), length)
+
     def speeds(self, first: int, end: int, start: int) -> tuple[float, float]:
         """How fast bones turn in a passage of the reference, and at a place of the clip; NaN if unseen."""
         begin = max(start - self.edge, 0)

@@ -24,6 +24,7 @@ CHANGED_BEYOND = 15.0  # degrees by which it is off more than in most units
 _EXCHANGED = 0.1  # by which limbs correlate better if left and right change places, at least
 _EXCHANGED_DEGREES = 8.0  # by which they are nearer then
 _HARDLY_SEEN = 0.25  # share of arms and legs that is seen, below which a unit is not judged
+_CUT_OFF_SECONDS = 0.5  # of a unit that lie beyond an end of the clip, from which on they are not shown
 _SHOWN = 0.5  # share of a unit's place within the clip, from which on the clip shows it
 _STANDING = 0.25  # share of the reference's speed, below which the dancer stands
 _ADDED_SHARE = 0.5  # of a unit, from which on what is left of the clip was added
@@ -183,7 +184,7 @@ def _mean(values: FloatArray) -> float:
 def _describe(
     table: CostTable, units: Sequence[Unit], places: Places, expected: Sequence[_Expected | None]
 ) -> list[DiffPassage]:
-    """One passage per unit."""
+    """One passage per unit; two where the clip begins or ends within it."""
     degrees = np.full((len(units), len(PARTS)), np.nan, np.float32)
     for number, (unit, place) in enumerate(zip(units, places, strict=True)):
         if place is not None:
@@ -193,12 +194,13 @@ def _describe(
         [np.median(column[ok]) if ok.any() else 0.0 for column, ok in zip(degrees.T, seen.T, strict=True)]
     )
     limits = np.maximum(CHANGED_DEGREES, usual + CHANGED_BEYOND)
-    return [
-        _describe_missing(table, unit, around)
-        if place is None
-        else _describe_placed(table, unit, place, row, limits)
-        for unit, place, around, row in zip(units, places, expected, degrees, strict=True)
-    ]
+    passages = []
+    for unit, place, around, row in zip(units, places, expected, degrees, strict=True):
+        if place is None:
+            passages.append(_describe_missing(table, unit, around))
+        else:
+            passages += _cut_off(table, unit, place, _describe_placed(table, unit, place, row, limits))
+    return passages
 
 
 def _describe_missing(table: CostTable, unit: Unit, expected: _Expected | None) -> DiffPassage:
@@ -226,6 +228,23 @@ def _describe_placed(
         _name_kind(place, changed=bool(off)), unit.span, span, place.mirrored,
         tuple(PARTS[part] for part in off), float(known.mean()) if len(known) else None,
     )  # fmt: skip
+
+
+def _cut_off(table: CostTable, unit: Unit, place: Place, passage: DiffPassage) -> Iterator[DiffPassage]:
+    """The passage, without what lies beyond an end of the clip: that is not shown."""
+    before, after = (
+        beyond if beyond >= _CUT_OFF_SECONDS else 0.0
+        for beyond in table.seconds_outside(place.start, unit.length)
+    )
+    start, end = unit.span.start + before, unit.span.end - after
+    if end <= start:
+        yield DiffPassage("not shown", unit.span, None)
+        return
+    if before:
+        yield DiffPassage("not shown", Span(unit.span.start, start), None)
+    yield replace(passage, reference=Span(start, end))
+    if after:
+        yield DiffPassage("not shown", Span(end, unit.span.end), None)
 
 
 def _is_hardly_seen(table: CostTable, unit: Unit, start: int) -> bool:

@@ -81,7 +81,9 @@ def compare_command(clip: str, reference: str, wanted: ComparisonOptions, as_jso
     else:
         _print(lesson)
     for write, target in ((_write, wanted.report), (_write_plot, wanted.plot)):
-        if target is not None:
+        if target is not None and write is _write_plot and not found.same:
+            say(f"{target}: not written, since the two do not seem to be one dance")
+        elif target is not None:
             write(target, lesson, Path(clip).name, Path(reference).name, wanted.force)
             say(f"{target}: written" + ("; open it in a browser" if target.suffix == ".html" else ""))
     if not found.same:
@@ -160,7 +162,7 @@ def _print_bones(lesson: "Lesson") -> None:
     found = lesson.comparison
     emit()
     emit_table(
-        ["bone", "mean", "a tenth of the time above", "most at", "on the whole"],
+        ["bone", "mean", "a tenth of the time above", "most at, in the clip", "on the whole"],
         [
             [
                 one.bone,

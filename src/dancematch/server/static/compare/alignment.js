@@ -11,10 +11,20 @@ export class Alignment {
     this.referenceSpan = { start: first, end: last };
     // Seconds of the dance per second of the clip.
     this.pace = to > from && last > first ? (last - first) / (to - from) : 1;
+    this.pinned = { query: NaN, reference: NaN };
+  }
+
+  /**
+   * These two moments go together, whatever the path says: a comparison finds finer ones than the words have.
+   * @param {number} query @param {number} reference
+   */
+  pin(query, reference) {
+    this.pinned = { query, reference };
   }
 
   /** @param {number} time of the clip */
   toReference(time) {
+    if (Math.abs(time - this.pinned.query) < 1e-6) return this.pinned.reference;
     return follow(this.query, this.reference, time, this.pace);
   }
 

@@ -35,13 +35,14 @@ export async function showDifferences(pair, found, place, mark) {
     el(
       "p",
       { class: "faint small" },
-      `The moments that differ most: click to see one. Bones that are off by ${MARKED_DEGREES}° or more have a halo.`,
+      `The moments that differ most, by the time of your clip: click to see one beside its moment of the dance. ` +
+        `Bones that are off by ${MARKED_DEGREES}° or more have a halo.`,
     ),
     found.worst.length
       ? el(
           "ol",
           { class: "worst" },
-          found.worst.map((moment, i) => el("li", {}, momentButton(moment, where[i], clock))),
+          found.worst.map((moment, i) => el("li", {}, momentButton(moment, where[i], pair))),
         )
       : el("p", {}, "Nowhere much."),
   );
@@ -93,10 +94,11 @@ function pointAtBones({ clock, path }, { query, degrees }, bones, mark) {
   });
 }
 
-/** @param {any} moment @param {string | undefined} where in counts @param {import("../drawing/player.js").Clock} clock */
-function momentButton(moment, where, clock) {
+/** @param {any} moment @param {string | undefined} where in counts @param {Pair} pair */
+function momentButton(moment, where, { clock, path }) {
   const go = () => {
     clock.set({ playing: false });
+    path.pin(moment.query, moment.reference);
     clock.seek(moment.query);
   };
   const told = ({ bone, mean, tendency }) => `${bone} ${mean.toFixed(0)}°${tendency ? ` ${tooFar(tendency)}` : ""}`;

@@ -15,7 +15,8 @@ import { keptVideo } from "../drawing/videos.js";
  * @typedef {{element: HTMLElement, figure: Figure | null, video: HTMLVideoElement | null, leave: () => void}} Staged
  */
 
-const FIGURE_ASPECT = 0.8; // width over height of the place for a figure
+const FIGURE_ASPECT = 0.8, // width over height of the place for a figure
+  GAP_SECONDS = 0.25; // between two looks, in which a dancer is taken to have moved straight on
 
 /** @param {Pair} pair @returns {Promise<Staged>} */
 export async function clipStage(pair) {
@@ -178,7 +179,10 @@ function fitted(video, { width, height }) {
   return { x: (width - w) / 2, y: (height - h) / 2, width: w, height: h };
 }
 
-/** The frame last seen at a time, by the video's own times, and what was not seen in it. */
+/**
+ * Where the joints are at a time, by the video's own times, and which were not seen: between two frames that were
+ * looked at straight on, in a longer gap as they were last seen.
+ */
 function frameAt({ times, frames, unseen }, time) {
   let low = 0,
     high = times.length - 1;
@@ -187,5 +191,10 @@ function frameAt({ times, frames, unseen }, time) {
     if (times[middle] <= time + 0.005) low = middle;
     else high = middle - 1;
   }
-  return { frame: frames[low], unseen: unseen[low] };
+  const gap = times[low + 1] - times[low];
+  if (!(gap <= GAP_SECONDS)) return { frame: frames[low], unseen: unseen[low] }; // nor after the last
+  const share = Math.max(0, Math.min(1, (time - times[low]) / gap)),
+    next = frames[low + 1];
+  const frame = frames[low].map((at, i) => (at === null || next[i] === null ? at : at + share * (next[i] - at)));
+  return { frame, unseen: unseen[low] };
 }

@@ -98,8 +98,16 @@ const shown = (map) =>
   (map.dances.length < map.total
     ? `${counted(map.dances.length, "dance")} of ${map.total.toLocaleString("en")} are shown. `
     : "") +
-  `The two directions show ${Math.round(100 * (map.explained[0] + map.explained[1]))} % of all differences.`;
-const hint = () => el("p", { class: "faint" }, "Point at a dance to see it, click to open it.");
+  // So few lie in a plane whatever they are.
+  (map.dances.length > 3
+    ? `The two directions show ${Math.round(100 * (map.explained[0] + map.explained[1]))} % of all differences.`
+    : "");
+const hint = () =>
+  el(
+    "p",
+    { class: "faint" },
+    matchMedia("(hover: none)").matches ? "Tap a dance to see it." : "Point at a dance to see it, click to open it.",
+  );
 
 /** The commonest labels, each with its colour; the rest are grey. @returns {Map<string, number>} */
 function frequent(dances) {
@@ -167,10 +175,10 @@ function drawQuery(brush, [x, y], paint) {
 }
 
 /**
- * Names beside their points, right or left of them, where they cover neither a point nor another name: first the
- * query's and that of the chosen dance.
+ * Names beside their points, right or left of them, else above or below, where they cover neither a point nor
+ * another name: first the query's and that of the chosen dance.
  */
-function drawNames(brush, { dances, query }, place, { width }, chosen) {
+function drawNames(brush, { dances, query }, place, { width, height }, chosen) {
   const paint = colours();
   brush.font = LETTERS;
   brush.textBaseline = "middle";
@@ -184,12 +192,18 @@ function drawNames(brush, { dances, query }, place, { width }, chosen) {
     const [x, y] = points[at],
       wide = brush.measureText(text).width,
       far = at >= dances.length ? 2 * GAP : GAP;
-    const boxes = [x + far, x - far - wide].map((left) => ({ left, right: left + wide, top: y - LINE / 2, bottom: y + LINE / 2 }));
-    const free = boxes.find((box) => box.left > 2 && box.right < width - 2 && !taken.some((other) => overlap(box, other)));
+    const boxes = [
+      [x + far, y],
+      [x - far - wide, y],
+      [x - wide / 2, y - far - LINE / 2],
+      [x - wide / 2, y + far + LINE / 2],
+    ].map(([left, middle]) => ({ left, right: left + wide, top: middle - LINE / 2, bottom: middle + LINE / 2 }));
+    const fits = (box) => box.left > 2 && box.right < width - 2 && box.top > 2 && box.bottom < height - 2;
+    const free = boxes.find((box) => fits(box) && !taken.some((other) => overlap(box, other)));
     if (!free) continue;
     taken.push(free);
     brush.fillStyle = paint(colour);
-    brush.fillText(text, free.left, y);
+    brush.fillText(text, free.left, (free.top + free.bottom) / 2);
   }
 }
 

@@ -162,7 +162,7 @@ const dancesOf = (dancers) => {
 /** @param {any} answer */
 function among({ filename, searched, elapsed_seconds: took }) {
   const soon = took < 0.1 ? "less than a tenth of a second" : `${took.toFixed(1)} s`;
-  return `${filename || "Your clip"}, compared with ${counted(searched, "dancer")} in ${soon}.`;
+  return `${filename || "Your clip"}, compared with ${counted(searched, "performance")} in ${soon}.`;
 }
 
 /**
