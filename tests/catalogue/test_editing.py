@@ -76,7 +76,10 @@ ONE_OF_EACH: dict[str, tuple[list[Edit], list[str]]] = {
     "collection": ([EditDance("Waltz", {"collection": "Berlin"})], ["Waltz: collection Berlin"]),
     "facts of a recording": (
         [EditRecording("a.mp4", {"performer": None, "url": "https://example.org/a", "date": "1983-12"})],
-        ["a.mp4: performer removed", "a.mp4: url https://example.org/a", "a.mp4: date 1983-12"],
+        [
+            f"a.mp4 (Thriller): {fact}"
+            for fact in ("performer removed", "url https://example.org/a", "date 1983-12")
+        ],
     ),
     "move": (
         [EditRecording("b.mp4", move_to="Polka")],

@@ -454,6 +454,24 @@ def test_a_damaged_dance_is_named_and_the_others_are_copied(copied_folder, tmp_p
     other.close()
 
 
+def test_a_damaged_line_is_named_and_the_others_are_copied(copied_folder, tmp_path):
+    lines = (copied_folder / LINES).read_text().splitlines(keepends=True)
+    (copied_folder / LINES).write_text("".join(["{" + lines[0][2:], *lines[1:]]))
+    done = bring(copied_folder, tmp_path / "other.db")
+
+    assert {f"line 1 of {LINES}": "does not describe a recording: it may be damaged"} == done.failed
+    assert len(lines) - 1 == done.verified
+    with pytest.raises(FormatError, match="line 1 of"):  # what it names would be deleted unread
+        list(copy_catalogue(tmp_path / "other.db", f"{copied_folder}/", force=True))
+
+
+def test_a_file_that_is_gone_is_called_missing(copied_folder, tmp_path):
+    next(copied_folder.glob("*.npz")).unlink()
+    (reason,) = bring(copied_folder, tmp_path / "other.db").failed.values()
+
+    assert reason.endswith(".npz is missing")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [

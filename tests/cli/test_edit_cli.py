@@ -73,7 +73,7 @@ def test_a_recording_is_named_by_its_file_or_the_beginning_of_its_id(db):
     by_id = run_main("edit", db, "--recording", ben[:8], "--url", "https://example.org/ben")
     found = read_said(db).recording("ben.mp4")
 
-    assert ("ben.mp4: performer Ben\n", 0) == (by_file.out, by_id.code)
+    assert ("ben.mp4 (Thriller): performer Ben\n", 0) == (by_file.out, by_id.code)
     assert ("Ben", "https://example.org/ben") == (found.performer, found.url)
 
 

@@ -176,8 +176,9 @@ main()
 
 
 def test_a_scan_that_was_killed_goes_on(folder, tmp_path):
-    """Killed when the first segment is kept; what both runs find is what one finds."""
-    arguments = ["scan", str(folder / "dances.db"), str(folder / "show.npz"), "--csv"]
+    """Killed when the first segment is kept; both runs find what one finds, under the names of the end."""
+    db = shutil.copy(folder / "dances.db", tmp_path / "dances.db")
+    arguments = ["scan", str(db), str(folder / "show.npz"), "--csv"]
     assert 0 == run_main(*arguments, tmp_path / "whole.csv").code
     part = tmp_path / "killed.csv.part"
     killed = subprocess.run(
@@ -187,10 +188,13 @@ def test_a_scan_that_was_killed_goes_on(folder, tmp_path):
     assert b"settled" in part.read_bytes()
 
     assert 1 == run_main(*arguments, tmp_path / "killed.csv").code
-    assert 0 == run_main(*arguments, tmp_path / "killed.csv", "--resume").code
+    assert 0 == run_main("edit", db, "dance1", "--name", "Waltz").code
+    resumed = run_main(*arguments, tmp_path / "killed.csv", "--resume")
+    assert 0 == resumed.code
+    assert "the catalogue was changed during the scan" in resumed.err
     whole, again = rows(tmp_path / "whole.csv"), rows(tmp_path / "killed.csv")
     assert not part.exists()
-    assert [row["dance"] for row in whole] == [row["dance"] for row in again]
+    assert [row["dance"].replace("dance1", "Waltz") for row in whole] == [row["dance"] for row in again]
     assert [float(r["start"]) for r in whole] == pytest.approx([float(r["start"]) for r in again], abs=1.0)
 
 

@@ -178,7 +178,11 @@ def _render_eaf(scanned: ScannedVideo) -> str:
 
 
 def _annotate_dance(segment: ScanSegment) -> str:
-    return segment.dance or NO_KNOWN_DANCE
+    if segment.match is None:
+        return NO_KNOWN_DANCE
+    # Annotations are counted by their texts: a guess must not count as a dance.
+    doubt = "" if segment.verdict == "match" else f" ({segment.verdict})"
+    return segment.match.name + doubt
 
 
 def _annotate_details(segment: ScanSegment) -> str | None:

@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 
 from dancematch.pipeline.scan.segments import ScanSegment
 from dancematch.report.plots import new_figure, write_figure
-from dancematch.report.scan_files import ScannedVideo
+from dancematch.report.scan_files import NO_KNOWN_DANCE, ScannedVideo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
 # Told apart also by those who see no red and green (Okabe and Ito), then repeated.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6d1f", "#7a3fb5")
 _NO_DANCE, _INK = "#e4e1db", "#1c1b1a"
+_HATCH = "///"  # of possible matches
 _MOST_NAMED = 3  # dancers of a lane
 _LEAST_SHARE = 0.04  # of the video, from which on a segment has its name in it
 _MINUTE = 60.0
@@ -37,10 +39,7 @@ def draw_scan(path: str | Path, scanned: ScannedVideo, *, overwrite: bool = Fals
     axes.set_title(scanned.file, loc="left", color=_INK)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    for dance in dances:
-        axes.barh(0, 0, color=colours[dance], label=dance)
-    if dances:
-        figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(handles=_list_marks(scanned, colours), loc="outside lower center", ncols=4, frameon=False)
     write_figure(figure, Path(path), overwrite)
 
 
@@ -59,6 +58,19 @@ def pack_lanes(scanned: ScannedVideo) -> list[list[int]]:
     return lanes
 
 
+def _list_marks(scanned: ScannedVideo, colours: dict[str | None, str]) -> list["Patch"]:
+    """The legend: every dance, and what is no plain match where there is any."""
+    from matplotlib.patches import Patch
+
+    marks = [Patch(facecolor=colour, label=dance) for dance, colour in colours.items()]
+    verdicts = {segment.verdict for segment in scanned.segments}
+    if "possible match" in verdicts:
+        marks.append(Patch(facecolor="white", edgecolor=_INK, hatch=_HATCH, label="possible match"))
+    if "no match" in verdicts:
+        marks.append(Patch(facecolor=_NO_DANCE, label=NO_KNOWN_DANCE))
+    return marks
+
+
 def _name_lane(dancers: list[int]) -> str:
     if len(dancers) == 1:
         return f"dancer {dancers[0]}"
@@ -74,17 +86,13 @@ def _draw_segment(
     axes.barh(
         lane, span.seconds / unit, left=span.start / unit, height=0.7 if known else 0.12,
         color=colours[segment.dance] if known else _NO_DANCE, edgecolor="white", linewidth=0.6,
-        hatch="///" if segment.verdict == "possible match" else None,
+        hatch=_HATCH if segment.verdict == "possible match" else None,
     )  # fmt: skip
     if known and span.seconds >= _LEAST_SHARE * total:
         middle = (span.start + span.end) / 2 / unit
+        colour = colours[segment.dance]
         axes.text(
-            middle,
-            lane,
-            segment.dance or "",
-            ha="center",
-            va="center",
-            fontsize=8,
-            color="white",
+            middle, lane, segment.dance or "", ha="center", va="center", fontsize=8, color="white",
             clip_on=True,
-        )
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.5},  # over the hatching too
+        )  # fmt: skip

@@ -76,7 +76,7 @@ def _describe_recording(
 ) -> Iterator[str]:
     for what in ("performer", "url", "date"):
         if getattr(old, what) != getattr(new, what):
-            yield f"{new.file}: {what} {_value(getattr(new, what))}"
+            yield f"{new.file} ({_name(after, new.dance_id)}): {what} {_value(getattr(new, what))}"
     if old.dance_id != new.dance_id and not told & {old.dance_id, new.dance_id}:
         yield f"{new.file}: moved from {_name(before, old.dance_id)} to {_name(after, new.dance_id)}"
     yield from _describe_segments(old, new)

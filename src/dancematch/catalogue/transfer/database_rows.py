@@ -179,7 +179,10 @@ class DatabaseTarget:
         there = read[one.content][0]
         if there.dance_id == one.dance_id and there.said != one.said:
             called = f", where it is called {there.name!r}" if there.name != one.name else ""
-            return f"is there, but names, labels or segments are not the same in {self.where}{called}"
+            return (
+                f"is there, but names, labels or segments are not the same in {self.where}{called}; "
+                f"copy to a new name, or remove it there first"
+            )
         return ""
 
     def finish(self) -> None:

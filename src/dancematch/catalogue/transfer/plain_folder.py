@@ -71,7 +71,8 @@ Line = dict[str, Any]
 @contextmanager
 def open_folder(folder: Path) -> Iterator[CopySource]:
     """Open a finished folder to be copied."""
-    found = _read_finished(folder)
+    damaged: dict[str, str] = {}
+    found = _read_finished(folder, damaged)
     if found is None:
         raise InputError(
             f"{folder} holds no finished copy of a catalogue; 'dancematch copy CATALOGUE {folder}/' makes one"
@@ -80,10 +81,12 @@ def open_folder(folder: Path) -> Iterator[CopySource]:
     model_id: str = header["model_id"]
 
     def batches(size: int) -> Iterator[RecordingBatch]:
-        return _read_batches(folder, lines, model_id, size)
+        if damaged:
+            yield RecordingBatch([], damaged)
+        yield from _read_batches(folder, lines, model_id, size)
 
     kind = most_common_kind(_sample_kinds(folder, lines, model_id))
-    yield CopySource(str(folder), model_id, len(lines), kind, batches)
+    yield CopySource(str(folder), model_id, len(lines) + len(damaged), kind, batches)
 
 
 def _sample_kinds(folder: Path, lines: Sequence[Line], model_id: str) -> Iterator[WordKind]:
@@ -119,6 +122,8 @@ def _read_recording(folder: Path, line: Line, model_id: str) -> RecordingRows:
     except (KeyError, TypeError, ValueError, OverflowError):
         raise FormatError(f"its line in {folder / LINES} is damaged") from None
     path = folder / line["arrays"]
+    if not path.exists():
+        raise FormatError(f"{path} is missing")
     try:
         with Archive(path) as archive:
             made.dancers = [_read_track(archive, one, model_id) for one in dancers]
@@ -337,8 +342,12 @@ def _prepare(folder: Path) -> None:
     clear_parts(folder)
 
 
-def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
-    """Return the header and lines of a finished folder; None if it is not finished."""
+def _read_finished(folder: Path, damaged: dict[str, str] | None = None) -> tuple[Line, list[Line]] | None:
+    """Return the header and lines of a finished folder; None if it is not finished.
+
+    Damaged lines are entered in `damaged` with the reason; without it, or where no other is whole, they are
+    an error.
+    """
     if not ((folder / LINES).exists() or (folder / HEADER).exists()):
         return None
     header = read_json(folder / HEADER)
@@ -352,17 +361,27 @@ def _read_finished(folder: Path) -> tuple[Line, list[Line]] | None:
             f"{folder} has format number {header.get('version')}, this version reads {VERSION}: "
             f"update dancematch"
         )
-    return (header, list(_read_lines(folder / LINES))) if (folder / LINES).exists() else None
+    if not (folder / LINES).exists():
+        return None
+    lines, unreadable = _read_lines(folder / LINES)
+    if unreadable and (damaged is None or not lines):
+        number, reason = next(iter(unreadable.items()))
+        raise FormatError(f"{number} of {folder / LINES} {reason}")
+    if damaged is not None:
+        damaged.update((f"{number} of {LINES}", reason) for number, reason in unreadable.items())
+    return header, lines
 
 
-def _read_lines(path: Path) -> Iterator[Line]:
-    """Yield the recordings of a list; one that names a file which is not ours is damaged.
+def _read_lines(path: Path) -> tuple[list[Line], dict[str, str]]:
+    """Read the recordings of a list, and what is wrong with damaged lines by their number.
 
-    Whatever an old list names is deleted when a new copy replaces it.
+    A line that names a file which is not ours is damaged: whatever an old list names is deleted when a new
+    copy replaces it.
     """
     if not path.is_file():
         raise FormatError(f"{path} is no ordinary file, as the list of a copy's recordings is")
     text = read_bytes(path) if path.stat().st_size else b""  # a catalogue may be empty
+    lines, damaged = list[Line](), dict[str, str]()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             read = json.loads(line)
@@ -370,7 +389,7 @@ def _read_lines(path: Path) -> Iterator[Line]:
             if not _OUR_FILE.fullmatch(read["arrays"]) or not all(isinstance(one, str) for one in named):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise FormatError(
-                f"line {number} of {path} does not describe a recording: it may be damaged"
-            ) from None
-        yield read
+            damaged[f"line {number}"] = "does not describe a recording: it may be damaged"
+        else:
+            lines.append(read)
+    return lines, damaged

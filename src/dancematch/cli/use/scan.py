@@ -88,15 +88,16 @@ def scan_command(
     _require_outputs_free(sources, output)
     with open_catalogue(catalogue, model=model, create=False) as known:
         known.require_any(among.label, among.collection)
-        before = known.generation
+        begun_at = known.generation
         choose_nodes(known, catalogue, nodes)
         run = _Run(known, among.dance_filter(), output, as_json)
         with _open_journal(known, run, output) as journal:
+            begun_at = begun_at if journal is None else journal.begun_at
             scanned = [
                 video for one in sources if (video := run.scan(one, journal, len(sources))) is not None
             ]
             _write_table(scanned, journal, output)
-        if known.generation != before:
+        if known.generation != begun_at:
             say(
                 "the catalogue was changed during the scan: each moment was searched for among the dances "
                 "that were known then; scan again to be sure"
@@ -157,6 +158,7 @@ def _open_journal(
         return
     facts = {
         "catalogue": known.identity,
+        "generation": known.generation,
         "model_id": known.tokeniser.model_id,
         "options": repr((output.max_evalue, run.only)),
     }
@@ -237,8 +239,9 @@ class _Run:
             self._collect(scan, source, segments)
             return scan.seconds
         state = journal.state(source)
+        names = self._known.names() if state.segments else {}
         for segment in state.segments:
-            self._take(source, segment, segments)
+            self._take(source, segment.renamed(names), segments)
         if state.complete:
             say(f"{source}: scanned before")
             return state.settled.seconds

@@ -14,6 +14,8 @@ from dancematch.errors import InputError
 from dancematch.pipeline.scan.scan import BEGINNING, ScanStart
 from dancematch.pipeline.scan.segments import ScanSegment, segment_of
 
+_GENERATION = "generation"
+
 
 @dataclass
 class ScanState:
@@ -25,10 +27,15 @@ class ScanState:
 
 
 class ScanJournal:
-    """The journal of one run; `overwrite` begins it again, `resume` goes on with it."""
+    """The journal of one run; `overwrite` begins it again, `resume` goes on with it.
+
+    What is asked must be the same each time, all but the catalogue's `generation`: a scan of hours goes on
+    although a dance was added or renamed, and `begun_at` tells the generation that it began at.
+    """
 
     def __init__(self, path: Path, asked: Mapping[str, Any], *, resume: bool, overwrite: bool) -> None:
         self.path = path
+        self.begun_at = asked[_GENERATION]
         self._states: dict[str, ScanState] = {}
         if path.exists() and not resume and not overwrite:
             raise InputError(
@@ -39,7 +46,7 @@ class ScanJournal:
             self._file: BinaryIO = path.open("a+b" if resume else "w+b")
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}") from None
-        self._read(json.dumps(asked).encode() + b"\n")
+        self._read(asked)
 
     def state(self, video: Path) -> ScanState:
         """How far a video is; one that has changed since begins anew."""
@@ -70,16 +77,18 @@ class ScanJournal:
         self._file.flush()
         self._enter(line)
 
-    def _read(self, asked: bytes) -> None:
+    def _read(self, asked: Mapping[str, Any]) -> None:
         """Read what another run kept; what a killed process wrote of one more line is cut off."""
         self._file.seek(0)
         first = self._file.readline()
         if not first.endswith(b"\n"):
             self._file.truncate(0)
-            self._file.write(asked)
+            self._file.write(json.dumps(asked).encode() + b"\n")
             self._file.flush()
             return
-        if first != asked:
+        begun = _read_facts(first)
+        self.begun_at = begun.get(_GENERATION)
+        if {**begun, _GENERATION: 0} != {**asked, _GENERATION: 0}:
             raise self._refuse("was begun with other dances, another model or other options")
         place = self._file.tell()
         while (line := self._file.readline()).endswith(b"\n"):
@@ -108,6 +117,15 @@ class ScanJournal:
     def _refuse(self, problem: str) -> InputError:
         self._file.close()
         return InputError(f"{self.path} {problem}; leave out --resume and say --force to begin again")
+
+
+def _read_facts(line: bytes) -> Mapping[str, Any]:
+    """What a run was asked; nothing if the line says nothing."""
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _identify(video: Path) -> str:

@@ -27,6 +27,12 @@ class ScanSegment:
         """The name of the dance."""
         return None if self.match is None else self.match.name
 
+    def renamed(self, names: Mapping[str, str]) -> "ScanSegment":
+        """The same under the name that its dance has by now, if it has one."""
+        if self.match is None or self.match.dance_id not in names:
+            return self
+        return replace(self, match=replace(self.match, dance=names[self.match.dance_id]))
+
     def __repr__(self) -> str:
         found = "no known dance" if self.match is None else f"{self.dance!r}, {self.verdict}"
         return f"<ScanSegment {self.span}, dancer {self.dancer}, {found}>"
