@@ -183,10 +183,13 @@ def test_a_report_is_written_once(folder, known, tmp_path):
 
 
 @pytest.mark.usefixtures("answer", "segments", "comparison")
-def test_progress_is_told_as_rising_shares_up_to_1(known, told):
+def test_progress_is_told_as_rising_shares_up_to_1(known, told, folder):
     dm.dedup(known, on_progress=told["dedup"].append)
+    report = told["compare with a dance"].append
+    dm.compare(folder / "Thriller.npz", "Waltz", catalogue=known, on_progress=report)
+    compared = {"compare", "compare with a dance"}
 
-    assert {"add Polka", "add Thriller", "add Waltz", "search", "scan", "compare", "dedup"} == set(told)
+    assert {"add Polka", "add Thriller", "add Waltz", "search", "scan", "dedup"} | compared == set(told)
     assert [] == [name for name, shares in told.items() if shares != sorted(shares) or shares[-1] != 1.0]
 
 

@@ -318,10 +318,11 @@ def test_every_length_in_a_report_says_what_it_is_of(found, cut):
 
     assert "movement by movement" not in headline(found)  # all of it agrees
     whole = f"Of these {cut.match.query.seconds:.1f} seconds"
-    assert f"{whole}, {length} agree movement by movement: seconds {told}." in headline(cut)
+    agreement = f"by {cut.commonness.agreement:.2f} of 1"
+    assert f"{whole}, {length} agree movement by movement, {agreement}: seconds {told}." in headline(cut)
     assert f"of it, movement by movement</th><td>{told} s ({length} s)</td>" in page
     assert f"The passage that agrees movement by movement, seconds {told} of the clip" in page
-    assert f"over all {cut.synchrony.seconds:.1f} seconds that both show" in page
+    assert f"over {cut.synchrony.seconds:.1f} seconds, by the bones that both show" in page
     assert "in steps of 3 seconds" in page
 
 

@@ -7,12 +7,20 @@ import pytest
 import torch
 
 from dance_samples import dance, save_small_model, small_model
+from dancematch.cli.research.train import say_how_to_go_on
 from dancematch.errors import DanceMatchError, InputError, ModelError
 from dancematch.model.tokeniser import load_background, load_model, save_model
 from dancematch.training.data.batches import TrainingSet
 from dancematch.training.recipe import make_plan
 from dancematch.training.run.loop import train
-from dancematch.training.run.run_folder import create_run, lock_run, read_plan, require_new_run
+from dancematch.training.run.run_folder import (
+    best_checkpoint,
+    create_run,
+    latest_checkpoint,
+    lock_run,
+    read_plan,
+    require_new_run,
+)
 from dancematch.training.run.run_log import RunLog
 from training_samples import TINY, run_up_to, tiny_plan, training_sets
 
@@ -138,3 +146,16 @@ def test_a_run_without_words_cannot_be_finished(tmp_path):
 
     with pytest.raises(InputError, match="no check with words yet"):
         train(*training_sets(), PLAN, tmp_path, finish=True)
+
+
+def test_a_run_that_is_stopped_says_what_can_be_done_with_it(tmp_path):
+    """Nothing, then going on, then also making a model: as far as there are checkpoints for it."""
+    create_run(PLAN, tmp_path)
+    said = [say_how_to_go_on(tmp_path)]
+    for file in (latest_checkpoint(tmp_path), best_checkpoint(tmp_path)):
+        file.write_bytes(b"")
+        said.append(say_how_to_go_on(tmp_path))
+
+    assert [(False, False), (True, False), (True, True)] == [
+        ("--resume goes on" in one, "--finish makes" in one) for one in said
+    ]

@@ -87,6 +87,21 @@ def test_an_index_of_another_kind_is_none(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("file,group,dancer\na.npz,jive,ann\n", "has no column performer; it needs file, group, performer"),
+        ("file,group,performer,lag\na.npz,jive,ann,1\n", "lags in seconds is called lag_s, not lag"),
+        ("file;group;performer\na.npz;jive;ann\n", "is not separated by commas"),
+        ("file,group,performer\na.npz,jive,ann\na.npz,jive,ben\n", "line 3: a.npz stands in the index twice"),
+    ],
+)
+def test_an_index_that_is_nearly_right_is_refused(tmp_path, text, complaint):
+    (tmp_path / "index.csv").write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        read_index(tmp_path)
+
+
+@pytest.mark.parametrize(
     ("row", "complaint"),
     [
         ("a.npz,,ann,", "group and performer are needed"),

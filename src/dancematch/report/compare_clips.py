@@ -64,6 +64,7 @@ def _compare(
     background = load_background(tokeniser, model) if catalogue is None else catalogue.background
     own = _read_dancers(clip, tokeniser, catalogue, lambda share: report(share / 2))
     theirs = _read_dancers(reference, tokeniser, catalogue, lambda share: report((1 + share) / 2))
+    report(1.0)  # a known dance is not read
     name = Path(reference).name if isinstance(reference, str | Path) else "reference"
     found = compare(own, theirs, tokeniser, background, name=name, mirrored=options.get("mirrored"))
     return found, theirs
@@ -84,7 +85,8 @@ def _read_dancers(
     if catalogue is None:
         refuse_web_address(clip)
         raise InputError(
-            f"{clip} does not exist; where it is a dance's name, name its catalogue too (--catalogue)"
+            f"{clip} does not exist; where it is a dance's name, name its catalogue too "
+            "(--catalogue, in Python catalogue=)"
         )
     try:
         motions = catalogue.motions(str(clip))

@@ -263,4 +263,4 @@ def _ratios(found: Evidence) -> svg.Drawing:
 def _ratio_tick(power: int) -> str:
     if power == 0:
         return "as\nlikely"
-    return f"{round_down(10.0 ** abs(power))} times\n{'more' if power > 0 else 'less'} likely"
+    return f"{round_down(10.0 ** abs(power))}\ntimes {'more' if power > 0 else 'less'}"

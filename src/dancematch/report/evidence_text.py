@@ -84,8 +84,10 @@ def agreeing_part(found: Evidence) -> str:
         return ""
     total = sum(one.seconds for one in parts)
     when = f"seconds {seconds(parts[0])}" if len(parts) == 1 else f"in {len(parts)} passages"
+    best = "" if len(parts) == 1 else "at best "
     return (
-        f"Of these {found.match.query.seconds:.1f} seconds, {total:.1f} agree movement by movement: {when}."
+        f"Of these {found.match.query.seconds:.1f} seconds, {total:.1f} agree movement by movement, {best}by "
+        f"{found.commonness.agreement:.2f} of 1: {when}."
     )
 
 
@@ -249,9 +251,8 @@ def synchrony_text(found: Evidence) -> str:
         return (
             "Not clearly. The limbs of both turn alike at the same moments with a correlation of "
             f"{peak.correlation:.2f} at best, where 1 is the same movement and 0 an unrelated one, over "
-            f"{peak.seconds:.1f} seconds, all that both show there, and at another place of the dance than "
-            "the matching segment. That is too weak to say where the clip lies: the matching segment is by "
-            "the motion words."
+            f"{_counted_seconds(peak.seconds)}, at another place of the dance than the matching segment. "
+            "That is too weak to say where the clip lies: the matching segment is by the motion words."
         )
     beside = (
         f"At this time lag it is {peak.ratio:.1f} times what it usually is at other lags."
@@ -261,9 +262,14 @@ def synchrony_text(found: Evidence) -> str:
     return (
         "The limbs of both turn alike at the same moments with a correlation of "
         f"{peak.correlation:.2f}, where 1 is the same movement and 0 an unrelated one, over "
-        f"{peak.seconds:.1f} seconds, all that both show if the clip’s dancer begins at second "
-        f"{peak.lag:.1f} of the dance, as in the matching segment. {beside}"
+        f"{_counted_seconds(peak.seconds)}, if the clip’s dancer begins at second {peak.lag:.1f} of the "
+        f"dance, as in the matching segment. {beside}"
     )
+
+
+def _counted_seconds(seconds: float) -> str:
+    """How long both were compared: less than they last where bones are not seen in both."""
+    return f"{seconds:.1f} seconds, in which each moment counts by the share of its bones that both show"
 
 
 def synchrony_in_brief(found: Evidence) -> str:
@@ -271,7 +277,7 @@ def synchrony_in_brief(found: Evidence) -> str:
     peak = found.synchrony
     if peak is None:
         return "not measured"
-    length = f"over all {peak.seconds:.1f} seconds that both show"
+    length = f"over {peak.seconds:.1f} seconds, by the bones that both show"
     if agrees_in_place(found):
         return f"correlation {peak.correlation:.2f} {length}"
     return f"not clearly: correlation {peak.correlation:.2f} at best, {length} at another place"

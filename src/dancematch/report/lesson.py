@@ -83,7 +83,7 @@ class Lesson:
     def where(self, reference: float) -> str:
         """The count of a moment of the reference: "count 5 of bar 3"; empty without counts."""
         counts = self.counted.counts
-        return "" if counts is None else describe_beats(*[counts.beat_at(reference)] * 2)
+        return "" if counts is None else describe_beats(*[counts.beat_before(reference)] * 2)
 
 
 def make_lesson(

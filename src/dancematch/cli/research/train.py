@@ -170,13 +170,21 @@ def _train_network(
 ) -> None:
     _require_extra()
     from dancematch.training.network.export import export_model
-    from dancematch.training.run.run_folder import create_run, read_plan, record_sources, require_new_run
+    from dancematch.training.run.run_folder import (
+        create_run,
+        read_plan,
+        record_sources,
+        require_check,
+        require_new_run,
+    )
     from dancematch.training.run.run_log import RunLog
 
     resumed = any(name in given for name in GOES_ON)
     plan = read_plan(output) if resumed else _plan(given)
     if not resumed:
         require_new_run(output)
+    if "finish" in given:
+        require_check(output)
     read = [_read(source.folder, genres) for source in sources]
     learned, held_out = _materials(sources, read, plan)
     if not resumed:
@@ -292,8 +300,18 @@ def _watch(
         try:
             return train(learned, held_out, plan, output, finish=finish, on_step=tell)
         except KeyboardInterrupt:
-            say(f"stopped; --resume goes on from the last checkpoint in {output}, --finish makes its model")
+            say(say_how_to_go_on(output))
             raise
+
+
+def say_how_to_go_on(output: Path) -> str:
+    """What can be done with a run that was stopped."""
+    from dancematch.training.run.run_folder import best_checkpoint, latest_checkpoint
+
+    if not latest_checkpoint(output).exists():
+        return f"stopped before the first checkpoint; nothing is kept in {output}, begin again"
+    ways = "--resume goes on from the last checkpoint"
+    return f"stopped; {ways} in {output}" + (", --finish makes its model" * best_checkpoint(output).exists())
 
 
 def _summary(row: "Row") -> str:

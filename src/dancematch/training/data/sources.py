@@ -27,6 +27,7 @@ from dancematch.errors import InputError
 
 INDEX = "index.csv"
 COLUMNS = ("file", "group", "performer")
+LAG = "lag_s"
 
 
 @dataclass(frozen=True)
@@ -111,22 +112,48 @@ def _read_table(table: Any, path: Path) -> TrainingSource:
 
 
 def read_index(folder: Path) -> Mapping[Path, IndexedFile] | None:
-    """What the folder's index says about each file; None if it has none of this kind."""
+    """What the folder's index says about each file; None if it has none of this kind.
+
+    An index that is nearly of this kind is refused: with a column misspelt, all would be learnt otherwise
+    than was meant.
+    """
     path = folder / INDEX
     if not path.is_file():
         return None
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            if not set(COLUMNS) <= set(reader.fieldnames or ()):
+            if not _is_of_this_kind(path, reader.fieldnames or ()):
                 return None
-            return {folder / row["file"]: _read_row(row, f"{path}, line {reader.line_num}") for row in reader}
+            found: dict[Path, IndexedFile] = {}
+            for row in reader:
+                where = f"{path}, line {reader.line_num}"
+                described = _read_row(row, where)
+                if folder / row["file"] in found:
+                    raise InputError(f"{where}: {row['file']} stands in the index twice")
+                found[folder / row["file"]] = described
+            return found
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8") from None
 
 
+def _is_of_this_kind(path: Path, columns: Sequence[str]) -> bool:
+    """Whether an index says who moves in which file."""
+    if len(columns) == 1 and any(sign in columns[0] for sign in ";\t"):
+        raise InputError(f"{path} is not separated by commas; save it as CSV with commas")
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing and len(missing) < len(COLUMNS) - 1:
+        raise InputError(
+            f"{path} has no column {missing[0]}; it needs {', '.join(COLUMNS)}, got {', '.join(columns)}"
+        )
+    lags = [name for name in columns if name.strip().lower().startswith("lag") and name != LAG]
+    if not missing and lags and LAG not in columns:
+        raise InputError(f"{path}: the column of lags in seconds is called {LAG}, not {lags[0]}")
+    return not missing
+
+
 def _read_row(row: Mapping[str, str | None], where: str) -> IndexedFile:
-    file, group, performer, lag = ((row.get(name) or "").strip() for name in (*COLUMNS, "lag_s"))
+    file, group, performer, lag = ((row.get(name) or "").strip() for name in (*COLUMNS, LAG))
     if not (file and group and performer):
         raise InputError(f"{where}: file, group and performer are needed")
     try:

@@ -27,7 +27,7 @@ from dancematch.training.network.losses import total_loss
 from dancematch.training.recipe import TrainingPlan, TrainingRecipe
 from dancematch.training.run.checkpoint import load_state, save_state
 from dancematch.training.run.curves import draw_curves
-from dancematch.training.run.run_folder import latest_checkpoint, lock_run, record_start
+from dancematch.training.run.run_folder import latest_checkpoint, lock_run, record_start, require_check
 from dancematch.training.run.run_log import Row, RunLog
 
 CHECK_BATCHES = 4
@@ -197,8 +197,8 @@ def train(
         run.log.truncate(run.step)
         if not finish:
             _run_steps(run, on_step)
-        elif not (run.checkpoints / "best.safetensors").exists():
-            raise InputError(f"the run in {folder} has no check with words yet; go on with --resume first")
+        else:
+            require_check(folder)
         draw_curves(run.log.read(), folder / "curves.png")
         run.restore("best")
         if plan.training.refit_codebook:

@@ -21,6 +21,17 @@ def latest_checkpoint(folder: Path) -> Path:
     return folder / "checkpoints" / "latest.safetensors"
 
 
+def best_checkpoint(folder: Path) -> Path:
+    """The file that a run's model is made of; there is none before the first check of words."""
+    return folder / "checkpoints" / "best.safetensors"
+
+
+def require_check(folder: Path) -> None:
+    """Refuse a run of which no model can be made yet."""
+    if not best_checkpoint(folder).exists():
+        raise InputError(f"the run in {folder} has no check with words yet; go on with --resume first")
+
+
 def require_new_run(folder: Path) -> None:
     """Refuse a folder with a run or a model; a run without a checkpoint may be replaced."""
     if (folder / "config.json").exists() and not _has_plan_only(folder):
