@@ -215,8 +215,16 @@ def test_a_folder_may_be_extracted_into_itself_twice(tmp_path):
         assert ["a.npz", "b.npz"] == [target.name for _, target in found]
 
 
+def test_clips_of_one_name_have_that_of_their_folder(tmp_path):
+    """As in a folder of dances with a folder each."""
+    clips = write_puppets(tmp_path / "x", a=1, b=3) + write_puppets(tmp_path / "y", a=2)
+    found = list(extract(clips, tmp_path / "out", make_estimator=Puppet))
+
+    assert ["x-a.npz", "b.npz", "y-a.npz"] == [target.name for _, target in found]
+
+
 def test_two_clips_of_one_name_are_refused_before_any_work(tmp_path):
-    one, two = write_puppets(tmp_path / "x", a=1) + write_puppets(tmp_path / "y", a=2)
+    one, two = write_puppets(tmp_path / "x" / "z", a=1) + write_puppets(tmp_path / "y" / "z", a=2)
     with pytest.raises(InputError, match="would both be written to"):
         list(extract([one, two], tmp_path / "out", make_estimator=Puppet))
 

@@ -1,5 +1,6 @@
 """Clips -> skeleton files: one .npz per clip, resumable."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -63,8 +64,16 @@ def create_folder(folder: Path) -> None:
 
 
 def choose_targets(clips: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return the .npz file of each clip; two clips of one name are refused."""
-    targets = {clip: folder / fit_file_name(f"{clip.stem}.npz") for clip in clips}
+    """Return the .npz file of each clip.
+
+    Clips of one name have that of their folder before it; those that even so have one name are refused.
+    """
+    stems = Counter(clip.stem for clip in clips)
+    names = {
+        clip: clip.stem if stems[clip.stem] == 1 else f"{clip.absolute().parent.name}-{clip.stem}"
+        for clip in clips
+    }
+    targets = {clip: folder / fit_file_name(f"{name}.npz") for clip, name in names.items()}
     taken: dict[Path, Path] = {}
     for clip, target in targets.items():
         if target in taken:
