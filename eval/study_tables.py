@@ -294,6 +294,46 @@ def camera_angles_table() -> list[str]:
     return lines
 
 
+def learning_curve_table() -> list[str]:
+    """The paper's network as far as it was trained."""
+    rows = [
+        [
+            f"{row['step']:,}", f"{row['seconds'] / 60:.0f} min", f"{row['held_out_reconstruction']:.4f}",
+            f"{row['usage']:.0%}", f"{row['perplexity']:.0f}", f"{row['rank1']:.1%}", str(row["queries"]),
+        ]
+        for row in read_results("paper-curve")
+    ]  # fmt: skip
+    title = (
+        "The paper's network and recipe, trained longer (another dancer, LH and PO never seen, by histogram)"
+    )
+    headings = ["steps", "trained", "reconstruction, held out", "usage", "perplexity", "rank 1", "queries"]
+    return [*format_table(title, headings, rows), source_line("paper-curve"), ""]
+
+
+def real_folds_table() -> list[str]:
+    """What words gain by learning from real clips."""
+    found = [row for row in read_results("real-folds") if row["line"] == "summary"]
+    rows = [
+        [
+            row["learnt"], row["method"], row["part"],
+            *(f"{row[name]:.0f} of {row['queries']}" for name in ("first", "match", "wrong")),
+            f"{row['log_ratios']:.1f}",
+        ]
+        for row in found
+    ]  # fmt: skip
+    title = "Words that learnt from real clips too, cross-validated by dance (among all clips)"
+    headings = [
+        "learnt from",
+        "method",
+        "query",
+        "first",
+        "a match",
+        "wrong, accepted",
+        "sum of log10 ratios",
+    ]
+    return [*format_table(title, headings, rows), source_line("real-folds"), ""]
+
+
 def word_features_table() -> list[str]:
     """What words should describe, and which pairs they should learn from."""
     found = read_results("word-features")

@@ -44,6 +44,8 @@ def make_tables() -> str:
         *suites.floor_unseen_table(),
         *studies.ablations_table(),
         *studies.word_features_table(),
+        *studies.real_folds_table(),
+        *studies.learning_curve_table(),
         *suites.movement_folds_table(),
         *studies.word_quality_table(),
         *studies.camera_angles_table(),

@@ -8,7 +8,8 @@ FOLDS/fold-<n> holds the dancers of all dances of REAL but those of fold n, with
 what at which lag. The dances are dealt to `FOLDS` folds as in `word_features.py`. With --models, one model
 per fold (or one and the same three times), prints how the clips of each fold's own dances are answered, among
 all clips, by words that saw none of them: by words alone and as `search` does it. SKELETONS is a store of
-REAL's skeletons, as for `dancematch eval real`. --aistpp adds its sequences to the clips.
+REAL's skeletons, as for `dancematch eval real`. --aistpp adds its sequences to the clips; with fewer models
+there are fewer folds; --learnt says in the summary what the models learnt from.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def write_folds(real: Path, skeletons: Path, output: Path) -> None:
                 rows.writerow((name, clip.dance, clip.performance, lag))
 
 
-def measure(real: Path, skeletons: Path, aistpp: Path | None, models: Sequence[Path]) -> None:
+def measure(real: Path, skeletons: Path, aistpp: Path | None, models: Sequence[Path], learnt: str) -> None:
     """Print one JSON object per query, and sums per method, catalogue and part."""
     clips = read_index(real)
     folds = deal_folds(clips)
@@ -76,7 +77,8 @@ def measure(real: Path, skeletons: Path, aistpp: Path | None, models: Sequence[P
     for (kind, catalogue, part), found in lines.items():
         ratios = [one.answer["confidence"] or 0.0 for one in found if one.rank1 and one.answer]
         summary = {
-            "line": "summary", "method": kind, "catalogue": catalogue, "part": part, "queries": len(found),
+            "line": "summary", "learnt": learnt, "folds": len(models), "method": kind,
+            "catalogue": catalogue, "part": part, "queries": len(found),
             "first": sum(one.rank1 for one in found), "match": sum(one.right_accepted for one in found),
             "wrong": sum(one.wrong_accepted for one in found), "log_ratios": round(sum(ratios), 1),
         }  # fmt: skip
@@ -90,12 +92,13 @@ def main() -> None:
         parser.add_argument(folder, type=Path)
     parser.add_argument("--write", type=Path)
     parser.add_argument("--aistpp", type=Path)
-    parser.add_argument("--models", type=Path, nargs=FOLDS)
+    parser.add_argument("--models", type=Path, nargs="+")
+    parser.add_argument("--learnt", default="")
     options = parser.parse_args()
     if options.write:
         write_folds(options.real, options.skeletons, options.write)
     else:
-        measure(options.real, options.skeletons, options.aistpp, options.models)
+        measure(options.real, options.skeletons, options.aistpp, options.models, options.learnt)
 
 
 if __name__ == "__main__":
