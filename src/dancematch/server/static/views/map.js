@@ -192,11 +192,12 @@ function drawNames(brush, { dances, query }, place, { width, height }, chosen) {
     const [x, y] = points[at],
       wide = brush.measureText(text).width,
       far = at >= dances.length ? 2 * GAP : GAP;
+    const inside = Math.max(3, Math.min(width - wide - 3, x - wide / 2));
     const boxes = [
       [x + far, y],
       [x - far - wide, y],
-      [x - wide / 2, y - far - LINE / 2],
-      [x - wide / 2, y + far + LINE / 2],
+      [inside, y - far - LINE / 2],
+      [inside, y + far + LINE / 2],
     ].map(([left, middle]) => ({ left, right: left + wide, top: middle - LINE / 2, bottom: middle + LINE / 2 }));
     const fits = (box) => box.left > 2 && box.right < width - 2 && box.top > 2 && box.bottom < height - 2;
     const free = boxes.find((box) => fits(box) && !taken.some((other) => overlap(box, other)));
