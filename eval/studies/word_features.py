@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from people_motions import PersonMotion, load_people
+from real_folds import FOLDS, deal_folds
 from tqdm import tqdm
 
 from dancematch.directions import bone_directions, mirror_bones
@@ -70,7 +71,6 @@ from dancematch.types import BoneArray, Fingerprint, FloatArray
 
 HELD_OUT = ("KR", "LO", "LH", "PO")  # genres that no words learn from
 QUERIED = ("KR", "LO")
-FOLDS = 3  # of the dances of real clips
 VOCABULARY = 256
 DIMENSIONS = 20  # of the discriminant
 DRAWN_PATCHES = 12_000  # matched, per kind of pairs
@@ -279,9 +279,7 @@ def _read_tracks(files: Sequence[Path]) -> Iterator[TrainingTrack]:
 def load_real(folder: Path, skeletons: Path) -> list[RealTrack]:
     """Every dancer of real clips who is seen long enough, with the fold of the dance."""
     clips = read_index(folder)
-    dances = sorted({clip.dance for clip in clips if clip.kind == "dance"})
-    drawn = np.random.default_rng(0).permutation(dances).tolist()
-    folds = {dance: place % FOLDS for place, dance in enumerate(drawn)}
+    folds = deal_folds(clips)
     return [
         RealTrack(clip, track.joints, bone_directions(motion, PATCH_FRAMES), folds.get(clip.dance))
         for clip, recording in zip(clips, load_recordings(folder, clips, skeletons), strict=True)
